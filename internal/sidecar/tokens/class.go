@@ -3,8 +3,10 @@ package tokens
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens/bpe"
@@ -43,6 +45,61 @@ func checkClass(dir string, tokenizer []byte) error {
 	}
 	return fmt.Errorf("tokenizer_class: %q in %s has newer engines treat spaces otherwise than this file", said.Class,
 		fileConfig)
+}
+
+// addedToken is one of added_tokens in a tokenizer.json, or of added_tokens_decoder in a tokenizer_config.json.
+type addedToken struct {
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"`
+	Left       bool   `json:"lstrip"`
+	Right      bool   `json:"rstrip"`
+	Special    bool   `json:"special"`
+	Normalized *bool  `json:"normalized"`
+}
+
+// like reports whether two tokens are found in the same texts.
+func (a *addedToken) like(b *addedToken) bool {
+	normalized := func(t *addedToken) bool {
+		if t.Normalized == nil {
+			return !t.Special
+		}
+		return *t.Normalized
+	}
+	return a.SingleWord == b.SingleWord && a.Left == b.Left && a.Right == b.Right && normalized(a) == normalized(b)
+}
+
+// checkAdded refuses a tokenizer.json whose added tokens are not those that the configuration beside it tells of:
+// engines add them as they stand there.
+func checkAdded(dir string, tokenizer []byte) error {
+	var said struct {
+		Added map[string]addedToken `json:"added_tokens_decoder"`
+		Split bool                  `json:"split_special_tokens"`
+	}
+	readJSON(filepath.Join(dir, fileConfig), &said)
+	if said.Split {
+		return fmt.Errorf("split_special_tokens: true in %s is not known here", fileConfig)
+	}
+	if len(said.Added) == 0 {
+		return nil
+	}
+	var file struct {
+		Added []addedToken `json:"added_tokens"`
+	}
+	if err := json.Unmarshal(tokenizer, &file); err != nil {
+		return err
+	}
+	known := map[string]*addedToken{}
+	for i := range file.Added {
+		known[file.Added[i].Content] = &file.Added[i]
+	}
+	for _, id := range slices.Sorted(maps.Keys(said.Added)) {
+		a := said.Added[id]
+		if b := known[a.Content]; b == nil || !b.like(&a) {
+			return fmt.Errorf("added_tokens: %q is not as added_tokens_decoder in %s has it, by which engines go",
+				a.Content, fileConfig)
+		}
+	}
+	return nil
 }
 
 // readJSON reads what there is. What cannot be read says nothing.

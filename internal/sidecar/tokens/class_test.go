@@ -52,3 +52,46 @@ func TestClass(t *testing.T) {
 		})
 	}
 }
+
+// TestAddedOfConfig: a file is refused where engines find added tokens otherwise by what lies beside it. What they make
+// of each case was looked up in transformers 5.19.
+func TestAddedOfConfig(t *testing.T) {
+	const (
+		end   = `{"content":"<|end|>","lstrip":false,"rstrip":false,"normalized":false,"single_word":false,"special":true}`
+		known = `{"added_tokens_decoder":{"1":` + end + `}}`
+		added = `added_tokens: "<|end|>" is not as added_tokens_decoder in tokenizer_config.json has it`
+	)
+	for _, tc := range []struct{ name, old, new, want string }{
+		{"as the file has it", "", "", ""},
+		{"what is usual is not said", end, `{"content":"<|end|>","special":true}`, ""},
+		{"no special one", `"special":true`, `"special":false`, ""},
+		{"none is told of", known, `{}`, ""},
+		{"no JSON", known, `{`, ""},
+		{"one that takes what is before it", `"lstrip":false`, `"lstrip":true`, added},
+		{"one that takes what is behind it", `"rstrip":false`, `"rstrip":true`, added},
+		{"one that is normalized", `"normalized":false`, `"normalized":true`, added},
+		{"one that would be normalized", end, `{"content":"<|end|>"}`, added},
+		{"one that is a word of its own", `"single_word":false`, `"single_word":true`, added},
+		{"one that the file does not have", "<|end|>", "<|stop|>", `added_tokens: "<|stop|>" is not as`},
+		{"one more", end, end + `,"901":{"content":"hi"}`, `added_tokens: "hi" is not as`},
+		{"none is heeded", `{"added`, `{"split_special_tokens":true,"added`, "split_special_tokens: true in"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			file, err := os.ReadFile("bpe/testdata/gpt2.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			for name, content := range map[string]string{"tokenizer.json": string(file),
+				"tokenizer_config.json": strings.Replace(known, tc.old, tc.new, 1)} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err = openLocal(filepath.Join(dir, "tokenizer.json"), fixed{})
+			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}

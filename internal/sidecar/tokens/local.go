@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,7 @@ func openLocal(path string, servers Servers) (*local, error) {
 	}
 	l := &local{servers: servers}
 	if l.tokenizer, err = bpe.New(content); err == nil {
-		err = checkClass(filepath.Dir(path), content)
+		err = cmp.Or(checkClass(filepath.Dir(path), content), checkAdded(filepath.Dir(path), content))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; without it the model servers are asked", path, err)

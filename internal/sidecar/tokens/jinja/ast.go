@@ -107,4 +107,6 @@ type (
 	// scope is a body with names of its own.
 	scope struct{ body []stmt }
 	jump  struct{ isBreak bool }
+	// hide is put in front of a body for names that are undefined there until they are set.
+	hide struct{ ids []string }
 )

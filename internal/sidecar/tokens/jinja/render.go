@@ -25,7 +25,7 @@ func Parse(source string) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Template{Source: source, body: body}, nil
+	return &Template{Source: source, body: hidden(body, nil, func(string) bool { return false })}, nil
 }
 
 const (
@@ -182,6 +182,10 @@ func (r *renderer) one(s stmt) leave {
 		return r.with(s)
 	case scope:
 		r.inScope(func() { r.run(s.body) })
+	case hide:
+		for _, id := range s.ids {
+			r.vars.vars[id] = undefined{}
+		}
 	case jump:
 		if s.isBreak {
 			return byBreak

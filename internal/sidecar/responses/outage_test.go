@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -86,23 +87,44 @@ func TestOutages(t *testing.T) {
 	})
 }
 
-// TestUnwritten: a Redis that takes nothing back is said to once, however many entries the second tier is read for.
+// TestUnwritten: a Redis that takes nothing back is said to once, however many entries the second tier is read for, and
+// whether it is gone or lets all wait.
 func TestUnwritten(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	r, err := newRemote(scoring.StoreRedis{Addresses: []string{gone.Listener.Addr().String()}}, newMetrics())
+	silent, err := net.Listen("tcp4", "127.0.0.1:0") // whose connections nobody takes
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.client.Close()
-	var log bytes.Buffer
-	tiers := &tiered{remote: r, log: slog.New(slog.NewTextHandler(&log, nil))}
-	for range 3 {
-		tiers.writeBack(t.Context(), "key", []byte("value"), time.Hour)
-	}
-	const want = `level=WARN msg="entries of the second tier cannot be written back to redis" error="dial tcp`
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, want) {
-		t.Errorf("logged %q, want one line with %s", got, want)
+	defer silent.Close()
+	defer func(d time.Duration) { redisTimeout = d }(redisTimeout)
+	redisTimeout = 50 * time.Millisecond
+	for _, test := range []struct {
+		name string
+		at   net.Addr
+	}{{"gone", gone.Listener.Addr()}, {"silent", silent.Addr()}} {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := newRemote(scoring.StoreRedis{Addresses: []string{test.at.String()}}, newMetrics())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.client.Close()
+			var log bytes.Buffer
+			tiers := &tiered{remote: r, log: slog.New(slog.NewTextHandler(&log, nil))}
+			left, leave := context.WithCancel(t.Context())
+			leave()
+			tiers.writeBack(left, "key", []byte("value"), time.Hour)
+			if got := log.String(); got != "" {
+				t.Errorf("logged %q of a client that has left, want nothing", got)
+			}
+			for range 3 {
+				tiers.writeBack(t.Context(), "key", []byte("value"), time.Hour)
+			}
+			const want = `level=WARN msg="entries of the second tier cannot be written back to redis" error=`
+			if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, want) {
+				t.Errorf("logged %q, want one line with %s", got, want)
+			}
+		})
 	}
 }
 

@@ -101,9 +101,9 @@ func (t *tiered) readThrough(ctx context.Context, key string) (*Entry, error) {
 
 // writeBack has Redis keep what the second tier has. If it was deleted meanwhile it stays so.
 func (t *tiered) writeBack(ctx context.Context, key string, value []byte, left time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	limited, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
-	err := t.client.SetNX(ctx, keyPrefix+key, value, max(left, time.Millisecond)).Err()
+	err := t.client.SetNX(limited, keyPrefix+key, value, max(left, time.Millisecond)).Err()
 	switch now := time.Now(); {
 	case err == nil:
 		t.metrics.moved("redis", "written", len(value))

@@ -32,6 +32,8 @@ type consumer struct {
 	// cursor is how far claiming has come, nextClaim when it begins anew, nextTidy when to forget consumers that ended.
 	cursor              string
 	nextClaim, nextTidy time.Time
+	// nextRefused is when to log again what is refused.
+	nextRefused time.Time
 	// failure is why nothing goes on, nil while it does.
 	failure atomic.Pointer[string]
 }
@@ -43,6 +45,8 @@ const (
 	retryPause = 500 * time.Millisecond
 	// tidyPeriod is for how long a consumer has to be silent to be forgotten, and how often that is looked for.
 	tidyPeriod = time.Hour
+	// refusedPeriod is how often it is logged that messages are refused.
+	refusedPeriod = time.Minute
 	// together is how many entries are brought at once: they are in memory meanwhile.
 	together = 16
 )
@@ -203,10 +207,19 @@ func (c *consumer) bring(ctx context.Context) error {
 	c.held = c.held[len(messages):]
 	c.metrics.synced.WithLabelValues("done").Add(float64(len(messages) - len(refused)))
 	c.metrics.synced.WithLabelValues("refused").Add(float64(len(refused)))
-	for key, why := range refused {
-		c.log.Warn("a response cannot be brought to mongo; redis keeps it", "key", key, "error", why)
-	}
+	c.noteRefused(refused)
 	return nil
+}
+
+// noteRefused logs one of the messages that are refused, now and then: there may be as many as responses, and claiming
+// brings each again and again.
+func (c *consumer) noteRefused(refused map[string]error) {
+	for key, why := range refused {
+		if now := time.Now(); !now.Before(c.nextRefused) {
+			c.nextRefused = now.Add(refusedPeriod)
+			c.log.Warn("a response cannot be brought to mongo; redis keeps it", "key", key, "error", why)
+		}
+	}
 }
 
 func (c *consumer) keep(ctx context.Context, messages []redis.XMessage) (refused map[string]error, err error) {

@@ -1,13 +1,17 @@
 package responses
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // TestEntryOfAnotherRelease: what another release has written is left to its consumers, and holds nothing else up.
@@ -41,4 +45,41 @@ func TestEntryOfAnotherRelease(t *testing.T) {
 	write(entryVersion) // as if this release could read it
 	second.waitFor(t, "both", 2)
 	empty(t, v)
+}
+
+// TestRefusedIsToldNowAndThen: of responses that cannot be brought one is logged, however many there are and however
+// often they are claimed, and another one when they still cannot be later.
+func TestRefusedIsToldNowAndThen(t *testing.T) {
+	v := harness.StartValkey(t)
+	config := tieredOf(scoring.StoreRedis{Address: "redis://" + v.Address}).Tiered
+	config.Mongo = &scoring.StoreMongo{TTL: time.Hour}
+	var log bytes.Buffer
+	c, err := newConsumer(*config, &fakeTier{}, newMetrics(), slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.client.Close()
+	var told []redis.XMessage
+	for _, id := range []string{"r1", "r2", "r3"} {
+		e := &Entry{ID: id, Expires: time.Now().Add(time.Hour), Response: []byte("{}")}
+		text := e.encode(nil)
+		text[0] = entryVersion + 1
+		if err := c.client.Set(t.Context(), keyPrefix+e.Key(), text, time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, redis.XMessage{ID: "1-1", Values: map[string]any{"key": e.Key()}})
+	}
+	for lines := 1; lines <= 2; lines++ {
+		for range 2 {
+			c.held = told
+			if err := c.bring(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const want = `msg="a response cannot be brought to mongo; redis keeps it" key=r`
+		if got := log.String(); strings.Count(got, "\n") != lines || strings.Count(got, want) != lines {
+			t.Errorf("logged %q, want %d lines with %s", got, lines, want)
+		}
+		c.nextRefused = time.Now() // as if it were much later
+	}
 }

@@ -22,7 +22,7 @@ func listed(items []byte, response string) []item {
 			i.raw = withParts(value)
 			if i.id == "" {
 				i.id = "item_" + response + "_" + strconv.Itoa(len(all))
-				i.raw = withMember(i.raw, `"id":"`+i.id+`"`)
+				i.raw = withID(i.raw, i.id)
 			}
 		}
 		all = append(all, i)
@@ -50,6 +50,14 @@ func withParts(message gjson.Result) string {
 		raw = withMember(raw, `"type":"message"`)
 	}
 	return raw
+}
+
+// withID returns an object with an id in the place of none, of null or of an empty one.
+func withID(object, id string) string {
+	if old := gjson.Get(object, "id"); old.Index > 0 {
+		return object[:old.Index] + `"` + id + `"` + object[old.Index+len(old.Raw):]
+	}
+	return withMember(object, `"id":"`+id+`"`)
 }
 
 // withMember returns an object that begins with a member more.

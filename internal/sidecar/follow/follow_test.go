@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -24,10 +23,14 @@ func TestOthers(t *testing.T) {
 	f := newFollower(ingest, all, 5*time.Millisecond)
 	f.Others = true
 	go f.Run(t.Context())
-	e.decideAs("m1", 2, true)
+	e.relay("m1", 2)
 	e.decide("m1", 1)
 	expect(t, own, "decided m1 other")
 	expect(t, all, "another's", "another's", "decided m1 other")
+	e.restart()
+	e.decide("m1", 1)
+	expect(t, own, "gone", "decided m1 other")
+	expect(t, all, "gone", "decided m1 other") // the other processes go on
 }
 
 func TestFollowsAcrossRestartsOfEnvoy(t *testing.T) {
@@ -39,14 +42,17 @@ func TestFollowsAcrossRestartsOfEnvoy(t *testing.T) {
 	e.restart()
 	e.decide("m2", 1)
 	expect(t, s, "gone", "decided m2 vllm-0")
+	e.restart()
+	e.decide("m2", 1)
+	expect(t, s, "gone", "decided m2 vllm-0") // the first one is gone already
 	if got := f.Names().Of(journal.ModelName, 5); got != Other {
 		t.Errorf("an unknown model is called %q, want %q", got, Other)
 	}
-	for end := time.Now().Add(10 * time.Second); f.Now().Restarts != 1 && time.Now().Before(end); {
+	for end := time.Now().Add(10 * time.Second); f.Now().Restarts != 2 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	if got := f.Now(); got.Restarts != 1 || got.Missed != 0 || got.Failure != "" {
-		t.Errorf("got %+v, want one restart and nothing missed", got)
+	if got := f.Now(); got.Restarts != 2 || got.Missed != 0 || got.Failure != "" {
+		t.Errorf("got %+v, want two restarts and nothing missed", got)
 	}
 }
 
@@ -117,6 +123,13 @@ func TestRide(t *testing.T) {
 	ride(true)
 	ride(true)
 	expect(t, s, "decided m other", "decided m other")
+	if got := f.Now(); got.Events != 3 || got.Failure != "" {
+		t.Errorf("stands at %+v, want behind 3 events", got)
+	}
+	none := func(string) ([]byte, error) { return []byte("hello"), nil }
+	if err := f.Ride(t.Context(), none); err != nil || f.Now().Failure == "" {
+		t.Errorf("an answer that is none: got %v and %+v, want the failure there alone", err, f.Now())
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.asked) != 3 {
@@ -245,36 +258,6 @@ func TestSaysWhyItCannotFollow(t *testing.T) {
 			}
 			if got := f.Now().Failure; !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q in it", got, test.want)
-			}
-		})
-	}
-}
-
-// TestAnswersThatAreNone: of what an ingest listener answers in place of a journal, that which asking again may change
-// is told apart from that which it does not.
-func TestAnswersThatAreNone(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		status  int
-		want    string
-		refused bool
-	}{
-		{"a wrong token", 401, "the ingest listener answered 401 Unauthorized: no: refused", true},
-		{"a question that is too large", 413,
-			"the ingest listener answered 413 Request Entity Too Large: no: refused", true},
-		{"it is not there", 404, "the ingest listener answered 404: it lacks the plug-in with this port or socket as " +
-			"its ingest, or its filter is of a version that cannot be followed: refused", true},
-		{"it fails", 500, "the ingest listener answered 500 Internal Server Error", false},
-		{"it is overloaded", 503, "the ingest listener answered 503 Service Unavailable", false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			e, ingest := newEnvoy(t)
-			e.status, e.text = test.status, "no"
-			f := newFollower(ingest, &told{}, time.Hour)
-			f.client = http.DefaultClient
-			_, err := f.get(t.Context(), journalPath, new(bytes.Buffer))
-			if err == nil || err.Error() != test.want || errors.Is(err, errRefused) != test.refused {
-				t.Errorf("got %v, want %s", err, test.want)
 			}
 		})
 	}

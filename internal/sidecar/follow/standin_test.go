@@ -60,19 +60,35 @@ func (e *envoy) restart() {
 	e.journal = j
 }
 
-func (e *envoy) decide(model string, n int) { e.decideAs(model, n, false) }
-
-// decideAs has decisions written; relayed ones are another process's.
-func (e *envoy) decideAs(model string, n int, relayed bool) {
+func (e *envoy) decide(model string, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for range n {
-		e.names.Add(journal.ModelName, journal.HashName(model), model)
-		e.journal.Append(&journal.Event{
-			Kind: journal.Decision, Lease: e.journal.NextLease(), Model: journal.HashName(model),
-			Primary: journal.EndpointID("vllm-0"), Relayed: relayed,
-		})
+		decision := e.decision(model)
+		decision.Lease = e.journal.NextLease()
+		e.journal.Append(&decision)
 	}
+}
+
+// relay has decisions written that another process's instance made.
+func (e *envoy) relay(model string, n uint32) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for lease := range n {
+		decision := e.decision(model)
+		decision.Instance, decision.Lease = 99, lease+1
+		message := journal.AppendRelay(nil, journal.AnyMark, journal.AnyMark, journal.AppendEvent(nil, &decision))
+		if _, ok := e.journal.TakeRelay(message); !ok {
+			e.t.Error("the journal does not take another process's decision")
+		}
+	}
+}
+
+// decision is one for a model, whose name is known then.
+func (e *envoy) decision(model string) journal.Event {
+	e.names.Add(journal.ModelName, journal.HashName(model), model)
+	return journal.Event{Kind: journal.Decision, Time: time.Now().UnixNano(), Model: journal.HashName(model),
+		Primary: journal.EndpointID("vllm-0")}
 }
 
 // ServeHTTP implements http.Handler.

@@ -3,7 +3,9 @@ package traffic
 import (
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/state"
@@ -147,6 +149,32 @@ func TestInFlightByModel(t *testing.T) {
 				f.decide(model, "vllm-0")
 			}
 			f.want(test.metric+`"m1"} 3`, test.metric+`"m0"} 1`)
+		})
+	}
+}
+
+// TestInFlightEndsWithTime: a request of which nobody says that it ended is in flight no more in the end, whether there
+// is traffic or not: a sidecar that is told to end waits for those that are.
+func TestInFlightEndsWithTime(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		hear func(f *fixture)
+	}{
+		{"as it is sampled", func(f *fixture) { f.Sample(nil, &config.Metrics{QueueDepth: 5, KVUsage: 0.8}) }},
+		{"as an Envoy answers", func(f *fixture) { f.Caught("gateway", journal.Position{}) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, false)
+			f.decide("m1", "vllm-0")
+			for _, step := range []struct {
+				passed time.Duration
+				want   int
+			}{{requestTimeout - 1, 1}, {1, 0}} {
+				f.now = f.now.Add(step.passed)
+				if test.hear(f); f.InFlight() != step.want {
+					t.Errorf("%v later: %d are in flight, want %d", step.passed, f.InFlight(), step.want)
+				}
+			}
 		})
 	}
 }

@@ -95,6 +95,9 @@ func TestPrefixesUntold(t *testing.T) {
 	sample()
 	f.wantPrefixes("after a prompt", "vllm-0", Prefixes{Capacity: 3})
 	f.wantPrefixes("without a word", "vllm-1", Prefixes{Blocks: 3})
+	says, silent = silent, says // other servers have come in their places
+	sample()
+	f.wantPrefixes("without another word", "vllm-0", Prefixes{})
 }
 
 // TestPrefixesCutInTwoWays: blocks of both ways count, of what is there and of the room.

@@ -138,7 +138,7 @@ func TestFailureOfAForgottenDecision(t *testing.T) {
 func TestEndOfAForgottenDecision(t *testing.T) {
 	f := newFixture(t, false)
 	forgotten := f.decide("m1", "vllm-0")
-	for range keptLast {
+	for range keptLast + 1 { // the last one is in the place of the first
 		f.decide("m1", "vllm-1")
 	}
 	before := f.Decisions(0).Change

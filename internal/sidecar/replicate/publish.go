@@ -163,7 +163,8 @@ func (p *publisher) append(batch []byte, events int, end journal.Position) (lost
 	if at.less(p.lastID) || taken != nil && at.less(*taken) {
 		p.reader.rewind.Store(true) // another stream, by a clock that is behind
 	}
-	lost = length.Val() < p.maxLen && p.lost(ctx, length.Val(), before)
+	// A stream that was emptied may call its first entry, within the same millisecond, as it called the last one.
+	lost = at == p.lastID || length.Val() < p.maxLen && p.lost(ctx, length.Val(), before)
 	p.told, p.lastID, p.length = end, at, length.Val()
 	p.metrics.appended(events, len(text), took)
 	p.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -148,6 +149,17 @@ func TestOrderOfBatches(t *testing.T) {
 			a.lose()
 			a.publish(batch(2, at(9)))
 		}, []string{"d2@9", "d1@9", "d2@9"}},
+		{"again, as another stream calls an entry as the lost one called the last", func(a *appender) {
+			a.publish(batch(1, at(5)))
+			flush(t, a.client)
+			a.lastID = streamID{uint64(time.Now().Add(time.Hour).UnixMilli()), 1}
+			before := streamID{a.lastID.High, 0} // the next one is behind it
+			if err := a.client.XAdd(t.Context(), &redis.XAddArgs{Stream: stream, ID: before.String(),
+				Values: []any{field, sealed(token, time.Now(), 3)}}).Err(); err != nil {
+				t.Fatal(err)
+			}
+			a.publish(batch(2, at(9)))
+		}, []string{"d3@0", "d2@9", "d1@9", "d2@9"}},
 		{"again, as a long stream was lost", func(a *appender) {
 			a.publish(batch(1, at(5)))
 			a.length = shortStream + 1

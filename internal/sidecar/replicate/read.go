@@ -246,8 +246,12 @@ func (r *reader) post(ctx context.Context) (ok bool) {
 	if !ok {
 		return false
 	}
-	r.told()
-	if r.mark == r.cursor || r.mark == after {
+	if r.mark == r.cursor {
+		r.told()
+		return true
+	}
+	clear(r.newest) // Envoy has not taken them
+	if r.mark == after {
 		return true
 	}
 	return r.resume(ctx) && false

@@ -109,3 +109,15 @@ func TestLagOfWhatEnvoyTook(t *testing.T) {
 		t.Errorf("got a lag of %v s, and %d counted, want the %v s of the one that Envoy took", got, lags(), took)
 	}
 }
+
+// TestLagIsToldOnce: of events that Envoy has taken no later post tells again.
+func TestLagIsToldOnce(t *testing.T) {
+	r := reader{Member: &Member{metrics: newMetrics()}, newest: map[*peer]int64{{}: now().UnixNano(), {}: 1}}
+	for range 2 {
+		r.told()
+	}
+	var m dto.Metric
+	if err := r.metrics.lag.Write(&m); err != nil || m.GetHistogram().GetSampleCount() != 2 {
+		t.Errorf("got %v, and %d lags counted, want one of each of two gateways", err, m.GetHistogram().GetSampleCount())
+	}
+}

@@ -87,6 +87,41 @@ func TestOutages(t *testing.T) {
 	})
 }
 
+// TestOutageThatStoringEnds: a store that is asked for nothing but to store is said to work again, too.
+func TestOutageThatStoringEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t, memoryOf(100, 1<<20))
+		var log bytes.Buffer
+		c.s.log = slog.New(slog.NewTextHandler(&log, nil))
+		backend := &failingBackend{Backend: c.s.backend, failure: errors.New("redis: gone")}
+		c.s.backend = backend
+		for _, want := range []int{503, 204, 204} {
+			if status := c.store("", `"a"`, answer("r1", "b")); status != want {
+				t.Errorf("got %d, want %d", status, want)
+			}
+			backend.failure = nil
+			time.Sleep(steadyAfter)
+		}
+		if got := log.String(); !strings.Contains(got, "the store of responses works again") || c.s.Trouble() != "" {
+			t.Errorf("logged %q, with the trouble %q, want that it works again", got, c.s.Trouble())
+		}
+	})
+}
+
+// TestWhoLeavesSeesNoOutage: a request whose client has left fails, and the store does not.
+func TestWhoLeavesSeesNoOutage(t *testing.T) {
+	c := open(t, memoryOf(100, 1<<20))
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	c.s.backend = &failingBackend{Backend: c.s.backend, failure: ctx.Err()}
+	r := httptest.NewRequestWithContext(ctx, "GET", "/pintle/v1/history/r1", nil)
+	r.Header.Set("Authorization", "Bearer token")
+	c.s.ServeHTTP(httptest.NewRecorder(), r)
+	if got := c.s.Trouble(); got != "" {
+		t.Errorf("got the trouble %q, want none", got)
+	}
+}
+
 // TestUnwritten: a Redis that takes nothing back is said to once, however many entries the second tier is read for, and
 // whether it is gone or lets all wait.
 func TestUnwritten(t *testing.T) {

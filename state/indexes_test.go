@@ -117,7 +117,8 @@ func TestMediaThatAreNew(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		known []uint64
-	}{{"all", nil}, {"the first", []uint64{2, 3}}, {"one between others", []uint64{1, 3}}, {"the last", []uint64{1, 2}}} {
+	}{{"all", nil}, {"the first", []uint64{2, 3}}, {"one between others", []uint64{1, 3}},
+		{"the last", []uint64{1, 2}}} {
 		s := New(Options{Prefix: true, PrefixIndexes: []int{99}})
 		s.SetEndpoints([]uint64{1})
 		s.Prefix.Learn(1, mediaChain)

@@ -123,8 +123,8 @@ func TestSilenceSince(t *testing.T) {
 		{"an answer of before, told late", func(f *fleet) {
 			f.pass(second)
 			f.hang(3)
-			f.Apply(&journal.Event{Kind: journal.Completion, Time: f.now - 1, Instance: 2, Lease: 1, Primary: 1, Client: 9,
-				Status: 200, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1})
+			f.Apply(&journal.Event{Kind: journal.Completion, Time: f.now - 1, Instance: 2, Lease: 1, Primary: 1,
+				Client: 9, Status: 200, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1})
 			f.pass(2 * second)
 			f.answered(1, 50, second)
 		}, 3 * second, 0},

@@ -133,7 +133,8 @@ func TestAllFramesHaveTheirPace(t *testing.T) {
 			}
 			const want = size * time.Second / paceBytes
 			if came := sub.pacer.debt; fetched < want || came < want {
-				t.Errorf("%d bytes count for %v where they are fetched and for %v where they come, want %v at least", size,
+				t.Errorf("%d bytes count for %v where they are fetched and for %v where they come, want %v at least",
+					size,
 					fetched, came, want)
 			}
 		})

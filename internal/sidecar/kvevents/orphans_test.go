@@ -52,7 +52,8 @@ func TestOrphansOfCopies(t *testing.T) {
 		return kvpub.Event{Kind: "BlockStored", Hashes: []uint64{hash}, Tokens: []uint32{1}, BlockTokens: 1}
 	}
 	copyOf := func(parent *uint64) kvpub.Event {
-		return kvpub.Event{Kind: "BlockStored", Hashes: []uint64{2}, Parent: parent, Tokens: []uint32{2}, BlockTokens: 1}
+		return kvpub.Event{Kind: "BlockStored", Hashes: []uint64{2}, Parent: parent, Tokens: []uint32{2},
+			BlockTokens: 1}
 	}
 	removed := kvpub.Event{Kind: "BlockRemoved", Hashes: []uint64{2}}
 	twice := copyOf(&one)

@@ -139,7 +139,8 @@ func TestAskedEverLess(t *testing.T) {
 	} {
 		sub.status.Connected = step.connected
 		if got := f.period(step.answers); got != step.want {
-			t.Errorf("step %d, answers %v, connected %v: asked again after %v, want %v", i, step.answers, step.connected,
+			t.Errorf("step %d, answers %v, connected %v: asked again after %v, want %v", i, step.answers,
+				step.connected,
 				got, step.want)
 		}
 	}

@@ -118,6 +118,7 @@ func TestLagIsToldOnce(t *testing.T) {
 	}
 	var m dto.Metric
 	if err := r.metrics.lag.Write(&m); err != nil || m.GetHistogram().GetSampleCount() != 2 {
-		t.Errorf("got %v, and %d lags counted, want one of each of two gateways", err, m.GetHistogram().GetSampleCount())
+		t.Errorf("got %v, and %d lags counted, want one of each of two gateways", err,
+			m.GetHistogram().GetSampleCount())
 	}
 }

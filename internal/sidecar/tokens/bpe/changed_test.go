@@ -15,7 +15,8 @@ func TestChangedAsTheLibrary(t *testing.T) {
 		name, family, old, new, text string
 		want                         []uint32
 	}{
-		{"the unknown token's text between what is unknown", "unigram", unlisted, "", "日<unk>日 a", []uint32{3, 0, 3, 8}},
+		{"the unknown token's text between what is unknown", "unigram", unlisted, "", "日<unk>日 a",
+			[]uint32{3, 0, 3, 8}},
 		{"the same with bytes", "unigram_bytes", unlisted, "", "a<unk>日",
 			[]uint32{3, 8, 560, 617, 610, 607, 562, 730, 651, 665}},
 		{"the unknown token's text alone", "unigram_bytes", unlisted, "", " <unk>", []uint32{3, 0}},

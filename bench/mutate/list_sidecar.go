@@ -11,7 +11,7 @@ var sidecarMutants = []mutant{
 	{file: "internal/sidecar/engine/line.go", name: "an infinite value counts", before: "return f, err == nil",
 		after: "return f, err == nil || f > 0"},
 	{file: "internal/sidecar/engine/parser.go", name: "labels are not compared",
-		before: "!ok || string(value) != matches[i].value {", after: "!ok || len(value) < 0 {"},
+		before: "; string(value) != matches[i].value {", after: "; len(value) < 0 {"},
 	{file: "internal/sidecar/engine/parser.go", name: "adapters repeat", before: "if fits && !seen[name] {",
 		after: "if fits {"},
 	{file: "internal/sidecar/engine/parser.go", name: "adapters without bound",

@@ -164,7 +164,7 @@ func (c *compiler) addPickers(at *strictjson.Object, plugins []declared, profile
 // watchStages has the failures of requests with several stages count for all of them.
 func (c *compiler) watchStages() {
 	if _, staged := c.plan.handler.(Disaggregator); staged && c.plan.failing.Exclude {
-		c.plan.state.InFlight = true
+		c.plan.state.InFlight, c.plan.state.Stages = true, true
 	}
 }
 

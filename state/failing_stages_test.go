@@ -24,26 +24,28 @@ func TestStagesFailTogether(t *testing.T) {
 		ends                   []journal.Event
 		served, prefill, every float64 // shares of 0, 2 and 3
 	}{
-		{"all fail", Options{InFlight: true}, journal.Event{Prefill: 3, Encode: []uint64{4}},
+		{"all fail", Options{InFlight: true, Stages: true}, journal.Event{Prefill: 3, Encode: []uint64{4}},
 			times(6, failed), share(3, 0), share(6, 0), share(6, 0)},
-		{"prefill alone helps", Options{InFlight: true}, journal.Event{Prefill: 3},
+		{"prefill alone helps", Options{InFlight: true, Stages: true}, journal.Event{Prefill: 3},
 			times(6, failed), share(3, 0), share(6, 0), 0},
-		{"refusals", Options{InFlight: true}, journal.Event{Prefill: 3},
+		{"refusals", Options{InFlight: true, Stages: true}, journal.Event{Prefill: 3},
 			times(6, journal.Event{Status: 429, Ended: journal.EndedWhole}), share(3, 0), share(6, 0), 0},
-		{"answers", Options{InFlight: true}, journal.Event{Prefill: 3, Encode: []uint64{4}},
+		{"answers", Options{InFlight: true, Stages: true}, journal.Event{Prefill: 3, Encode: []uint64{4}},
 			append(times(6, failed), times(4, answered)...), share(3, 2), share(6, 4), share(6, 4)},
-		{"answers whose beginning ended the prompt", Options{InFlight: true, Begins: true}, journal.Event{Prefill: 3},
+		{"answers whose beginning ended the prompt", Options{InFlight: true, Stages: true, Begins: true},
+			journal.Event{Prefill: 3},
 			append(times(6, failed), times(4, answered)...), share(3, 2), share(6, 4), 0},
-		{"answers that break off", Options{InFlight: true}, journal.Event{Prefill: 3},
+		{"answers that break off", Options{InFlight: true, Stages: true}, journal.Event{Prefill: 3},
 			times(6, journal.Event{Status: 502, Ended: journal.EndedReset}), share(3, 0), 0, 0},
-		{"nobody was reached", Options{InFlight: true}, journal.Event{Prefill: 3},
+		{"nobody was reached", Options{InFlight: true, Stages: true}, journal.Event{Prefill: 3},
 			times(6, journal.Event{Status: 503, Ended: journal.EndedUnreached}), share(3, 0), 0, 0},
-		{"clients left", Options{InFlight: true}, journal.Event{Prefill: 3},
+		{"clients left", Options{InFlight: true, Stages: true}, journal.Event{Prefill: 3},
 			append(times(6, failed), times(4, journal.Event{Ended: journal.EndedClient})...),
 			share(3, 0), share(6, 0), 0},
-		{"who serves does prefill, too", Options{InFlight: true}, journal.Event{Prefill: 1, Encode: []uint64{2}},
-			times(6, failed), share(6, 0), 0, 0},
-		{"decisions are not kept", Options{}, journal.Event{Prefill: 3}, times(6, failed), share(3, 0), 0, 0},
+		{"who serves does prefill, too", Options{InFlight: true, Stages: true},
+			journal.Event{Prefill: 1, Encode: []uint64{2}}, times(6, failed), share(6, 0), 0, 0},
+		{"stages are not asked for", Options{InFlight: true}, journal.Event{Prefill: 3}, times(6, failed),
+			share(3, 0), 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.options.Failures = true
@@ -78,7 +80,7 @@ func TestStagesFailTogether(t *testing.T) {
 
 // TestStagesThatLeft: an endpoint that left the pool while it helped is not to blame under its new name.
 func TestStagesThatLeft(t *testing.T) {
-	s := New(Options{Failures: true, InFlight: true})
+	s := New(Options{Failures: true, Stages: true, InFlight: true})
 	s.SetEndpoints([]uint64{1, 2})
 	for lease := range uint32(6) {
 		s.Apply(&journal.Event{Kind: journal.Decision, Time: someTime, Instance: 1, Lease: lease + 1, Primary: 1,

@@ -53,8 +53,8 @@ type outcomes struct {
 // full has room again soon.
 //
 // Servers of prefill and encode stages answer no clients. Whoever asks them fails the request when they do, so such a
-// failure counts for each endpoint that had a part in it, and an answer, too: the one at fault had a part in most. This
-// needs InFlight, which knows what was decided.
+// failure counts for each endpoint that had a part in it, and an answer, too: the one at fault had a part in most. See
+// Options.Stages.
 //
 // A request that nobody answered, because its client left or Envoy lost patience, is no failure in itself: clients
 // leave when they like, and servers are slow under load. See SilentSince.
@@ -62,6 +62,7 @@ type outcomes struct {
 // Each event takes O(1) steps, but for journal.Gone, which looks at all endpoints. Share and SilentSince are O(1).
 type Failures struct {
 	halfLife  float64 // nanoseconds
+	stages    bool    // count, see Options.Stages
 	clock     clock
 	endpoints []outcomes
 	silent    []silence
@@ -105,7 +106,7 @@ func (f *Failures) apply(s *step) {
 		f.Decide(s.primary, s.Event)
 	case journal.Began, journal.Completion:
 		f.Complete(s.primary, s.Event)
-		if s.Kind == journal.Completion && s.leases != nil {
+		if f.stages && s.Kind == journal.Completion {
 			f.completeHelpers(s)
 		}
 		if s.tried < 0 {

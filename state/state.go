@@ -42,9 +42,10 @@ type Options struct {
 	Latency, ModelLatency bool
 	WindowAge             time.Duration
 
-	// Failures keeps the share of failures of each endpoint; FailureHalfLife is DefaultFailureHalfLife.
-	Failures        bool
-	FailureHalfLife time.Duration
+	// Failures keeps the share of failures of each endpoint; FailureHalfLife is DefaultFailureHalfLife. With Stages the
+	// endpoints of other stages than the one that serves count, too, which needs InFlight.
+	Failures, Stages bool
+	FailureHalfLife  time.Duration
 
 	// Lengths keeps how many tokens a byte of prompt text makes, by model.
 	Lengths bool
@@ -160,6 +161,7 @@ func New(o Options) *State {
 	}
 	if o.Failures {
 		s.Failures = keep(s, NewFailures(o.FailureHalfLife))
+		s.Failures.stages = o.Stages && o.InFlight
 	}
 	if o.Usage {
 		s.Usage = keep(s, NewUsage(o.WindowAge))

@@ -60,10 +60,11 @@ func TestFailingStages(t *testing.T) {
 func TestFailingStagesOfLeases(t *testing.T) {
 	config := byRole(`{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}},
 		{"type": "paired-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p"}}`, "dp")
-	if options := plantest.FailingPlan(t, config, plantest.Neutral).StateOptions(); !options.InFlight {
+	options := plantest.FailingPlan(t, config, plantest.Neutral).StateOptions()
+	if !options.InFlight || !options.Stages {
 		t.Error("requests in flight are not kept, by which failures of prefill are known")
 	}
-	if options := plantest.Plan(t, config, plantest.Neutral).StateOptions(); options.InFlight {
+	if options = plantest.Plan(t, config, plantest.Neutral).StateOptions(); options.InFlight || options.Stages {
 		t.Error("requests in flight are kept, which nobody needs")
 	}
 }

@@ -68,7 +68,7 @@ func New(o Options) *Traffic {
 	t := &Traffic{
 		state: state.New(state.Options{
 			InFlight: true, RequestTimeout: requestTimeout, MaxLeases: mostLeases, Begins: true, Speeds: true,
-			Failures: true,
+			Failures: true, Stages: true,
 		}),
 		left: map[string]time.Time{}, known: map[string]bool{}, watched: map[uint64]bool{},
 		at: map[string]journal.Position{}, told: map[string]journal.Position{},

@@ -93,7 +93,7 @@ func (f *fixture) wantFailures(t *testing.T, kind string, requests, most int, re
 }
 
 // TestFailingHolder: a server that holds a prompt and then breaks every connection does not keep the requests with that
-// prompt, though a filter prefers who holds it.
+// prompt, though a filter prefers who holds it, and costs them a try where Envoy fails over.
 func TestFailingHolder(t *testing.T) {
 	const requests, most = 30, 6 + 1 // as in TestFailingEndpoint
 	inCells(t, func(t *testing.T, f *fixture) {
@@ -124,6 +124,9 @@ func TestFailingHolder(t *testing.T) {
 			} else if got.Server() != "sim-1" {
 				t.Errorf("%s answered, want sim-1", got.Server())
 			}
+		}
+		if f.Cell.OverrideHost() && lost > 0 {
+			t.Errorf("%d of %d requests got no answer, want none: Envoy has another endpoint to try", lost, requests)
 		}
 		if lost > most {
 			t.Errorf("%d of %d requests got no answer, want at most %d", lost, requests, most)

@@ -156,7 +156,9 @@ func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 		{Name: "adapters", Plugin: plugin(adapters)},
 		{Name: "llm-d", Plugin: plugin(llmd), Carry: customHeaders},
 		{Name: "tokens", Plugin: plugin(inFlightTokens)},
-		{Name: "affine", Plugin: with(plugin(inFlightTokens), "failing", map[string]any{"policy": "exclude"})},
+		{Name: "affine", Plugin: with(plugin(inFlightTokens, `"plugins": [
+	{`, `"plugins": [{"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": `+strconv.Itoa(ranked)+`}}, {`),
+			"failing", map[string]any{"policy": "exclude"})},
 		{Name: "packages", Plugin: plugin(packages)},
 		{Name: "bursts", Plugin: plugin(bursts)},
 		{Name: "combined", Plugin: plugin(combined), Carry: customHeaders},

@@ -74,7 +74,7 @@ func (p *plugin) Start(configuration []byte) error {
 	reading := config.Plan.Reading()
 	hostcalls.LogInfo("pintle: version " + version() + ", dialect " + reading.Dialect.String() + ", as " +
 		reading.Because)
-	for _, w := range config.Plan.Warnings() {
+	for _, w := range config.Warnings() {
 		hostcalls.LogWarn("pintle: " + w)
 	}
 	if !config.Ingest.Enabled() {

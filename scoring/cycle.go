@@ -49,9 +49,12 @@ type Cycle struct {
 	input, output  uint32
 	mix            []share
 	candidates     []*Endpoint
-	scores         []float64
-	totals, mixed  []float64
-	ranked         []Ranked
+	// reserves are candidates that a Preference passed over, while reserving is set.
+	reserves      []*Endpoint
+	reserving     bool
+	scores        []float64
+	totals, mixed []float64
+	ranked        []Ranked
 	// holders are, by StateIndex, the places in Request.Precise.Holders and one more, 0 for none, once held is set.
 	holders     []int32
 	held        bool

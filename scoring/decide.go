@@ -115,15 +115,18 @@ func (c *Cycle) sound(e *Endpoint) bool {
 // run takes one profile through filters, scorers and picker.
 func (c *Cycle) run(p *profile, r *Result) {
 	c.reset(p)
+	c.reserving = p.picker.Most() > 1 && r == c.Primary()
 	for i := range p.filters {
 		c.filter(p, &p.filters[i])
 	}
-	if !c.leavesChoice(p, r) {
-		return
+	if c.leavesChoice(p, r) {
+		totals := c.sum(p)
+		c.traceTotals(p, totals)
+		c.pick(p, totals, r)
 	}
-	totals := c.sum(p)
-	c.traceTotals(p, totals)
-	c.pick(p, totals, r)
+	if r.State == Picked {
+		c.pickReserves(p, r)
+	}
 }
 
 // leavesChoice takes out what is stale or fails, once the filters have run, and reports whether scorers are to judge
@@ -175,7 +178,7 @@ func (c *Cycle) pick(p *profile, totals []float64, r *Result) {
 
 // reset makes every endpoint a candidate that serves the model and is in the request's subset.
 func (c *Cycle) reset(p *profile) {
-	c.candidates = c.candidates[:0]
+	c.candidates, c.reserves, c.reserving = c.candidates[:0], c.reserves[:0], false
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
 		if why := c.removedBy(i); why == "" {
@@ -187,6 +190,9 @@ func (c *Cycle) reset(p *profile) {
 }
 
 func (c *Cycle) filter(p *profile, f *namedFilter) {
+	if !f.prefers {
+		c.filterReserves(f)
+	}
 	if f.group != nil {
 		c.filterGroup(p, f)
 		return
@@ -211,6 +217,9 @@ func (c *Cycle) filterGroup(p *profile, f *namedFilter) {
 		lasting = c.lastingFirst()
 	}
 	n := f.group.Select(c, c.candidates[:lasting])
+	if f.prefers {
+		c.reserve(n, lasting)
+	}
 	if n == lasting {
 		n = len(c.candidates)
 	}

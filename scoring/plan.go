@@ -111,6 +111,15 @@ func (p *Plan) Reporters() []Reporter { return p.reporters }
 // Warnings are what the operator should know though the configuration is valid, such as deprecated parameters.
 func (p *Plan) Warnings() []string { return p.warnings }
 
+// MostPicked is the greatest number of endpoints that any profile's picker names.
+func (p *Plan) MostPicked() int {
+	most := 0
+	for i := range p.profiles {
+		most = max(most, p.profiles[i].picker.Most())
+	}
+	return most
+}
+
 // Idle are the names of plug-ins without effect, as nothing in the document refers to them. Warnings tells of them.
 func (p *Plan) Idle() []string { return p.idle }
 

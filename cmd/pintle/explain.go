@@ -88,7 +88,7 @@ func (o explainOptions) run(flags *flag.FlagSet, stdout, stderr io.Writer) int {
 	if err != nil {
 		return command.Fail(flags, stderr, 2, command.InFile(nameOf(o.endpoints), err))
 	}
-	for _, w := range config.Plan.Warnings() {
+	for _, w := range config.Warnings() {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), strings.TrimSpace(w))
 	}
 	code := 0

@@ -50,7 +50,7 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 	if err := errors.Join(found.Locate(config.ShadowError), sidecar.CheckDrivers(config.Plan)); err != nil {
 		return command.Fail(flags, stderr, 2, command.InFile(nameOf(*path), err))
 	}
-	for _, w := range slices.Concat(config.Plan.Warnings(), config.ShadowWarnings()) {
+	for _, w := range slices.Concat(config.Warnings(), config.ShadowWarnings()) {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), w)
 	}
 	writeReading(stdout, config.Plan)

@@ -199,6 +199,16 @@ func readFailing(o *strictjson.Object) scoring.Failing {
 	return failing
 }
 
+// Warnings says what has no effect, or not the one that may be expected, in what acts.
+func (c *Config) Warnings() []string {
+	warnings := c.Plan.Warnings()
+	if c.Destination == OverrideHost && c.Plan.MostPicked() == 1 {
+		warnings = append(slices.Clip(warnings), "destination: override-host has nowhere to fail over to, "+
+			"as no picker names more than one endpoint; give pickers maxNumOfEndpoints: 3")
+	}
+	return warnings
+}
+
 func (c *Config) readModes(root *strictjson.Object) {
 	hold, destination := "buffer", "original-dst"
 	root.OneOf("hold", &hold, "buffer", "pause")

@@ -2,6 +2,7 @@ package pluginconfig
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -190,5 +191,25 @@ func TestClosed(t *testing.T) {
 				t.Errorf("got %d %q %q, want %d %q", got.Status, got.Reason, got.Message, test.status, test.reason)
 			}
 		})
+	}
+}
+
+// TestNowhereToFailOver: who has Envoy fail over is told where pickers leave it nowhere to go.
+func TestNowhereToFailOver(t *testing.T) {
+	const told = "destination: override-host has nowhere to fail over to, as no picker names more than one endpoint; " +
+		"give pickers maxNumOfEndpoints: 3"
+	const several = `{"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 2}}`
+	for _, tc := range []struct{ name, destination, plugins, want string }{
+		{"one address", "original-dst", `{"type": "queue-scorer"}`, ""},
+		{"a list of one", "override-host", `{"type": "queue-scorer"}`, told},
+		{"a list of several", "override-host", `{"type": "queue-scorer"}, ` + several, ""},
+	} {
+		config, err := Parse([]byte(`{"destination": "` + tc.destination + `", "config": {"plugins": [` + tc.plugins + `]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(config.Warnings(), "\n"); got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (l *listener) publisher(ctx context.Context, address netip.Addr, said strin
 		in.context, in.leave = context.WithCancel(ctx)
 		src := &source{}
 		if l.Config.ReplaySocketPort != 0 {
-			src.replay = l.Config.configured(fmt.Sprint(rankInfix, rank), endpoint).replay
+			src.replay = l.Config.configured(rank, endpoint).replay
 		}
 		in.source.Store(src)
 		l.publishers[key] = in

@@ -25,17 +25,38 @@ func cutRank(name string) (pod string, rank int) {
 
 // own is which ranks of its engine an endpoint has: all, or one where its pod has a port for each.
 func (s *Subscriber) own(t *pool.Target, all map[int]source) map[int]source {
-	pod, rank := cutRank(t.Name)
-	src, said := all[rank]
-	host, _, _ := net.SplitHostPort(t.Address)
-	for address, name := range *s.addresses.Load() {
-		other, _ := cutRank(name)
-		at, _, _ := net.SplitHostPort(address)
-		if said && name != t.Name && other == pod && at == host {
+	_, rank := cutRank(t.Name)
+	if src, said := all[rank]; said {
+		if beside, _ := s.others(t); beside {
 			return map[int]source{0: src}
 		}
 	}
 	return all
+}
+
+// offset is by how much an endpoint's ports are above the configured ones: by its rank, unless there are others of its
+// pod's name elsewhere. Pods are then themselves called as ranks are, such as those of a StatefulSet vllm-rank.
+func (s *Subscriber) offset(t *pool.Target) int {
+	if beside, elsewhere := s.others(t); elsewhere && !beside {
+		return 0
+	}
+	_, rank := cutRank(t.Name)
+	return rank
+}
+
+// others reports whether there are other ranks of the pod that an endpoint is named after at its own host, where those
+// of a pod are, and elsewhere.
+func (s *Subscriber) others(t *pool.Target) (beside, elsewhere bool) {
+	pod, _ := cutRank(t.Name)
+	host, _, _ := net.SplitHostPort(t.Address)
+	for address, name := range *s.addresses.Load() {
+		if other, _ := cutRank(name); name == t.Name || other != pod {
+			continue
+		}
+		at, _, _ := net.SplitHostPort(address)
+		beside, elsewhere = beside || at == host, elsewhere || at != host
+	}
+	return beside, elsewhere
 }
 
 // allowed reports whether the publisher of an endpoint may say in its topic that it is said. It may not be another

@@ -77,6 +77,30 @@ func TestOwnRank(t *testing.T) {
 	}
 }
 
+// TestOffset: the ports of a pod's ranks follow each other, those of pods that are called as ranks are do not.
+func TestOffset(t *testing.T) {
+	s := &Subscriber{}
+	s.addresses.Store(&map[string]string{"10.0.0.1:8000": "ns/pod-rank-0", "10.0.0.1:8001": "ns/pod-rank-1",
+		"10.0.0.2:8001": "ns/half-rank-1", "10.0.0.3:8000": "ns/set-rank-0", "10.0.0.4:8000": "ns/set-rank-1",
+		"10.0.0.5:8000": "ns/mix-rank-0", "10.0.0.6:8001": "ns/mix-rank-1", "10.0.0.6:8002": "ns/mix-rank-2",
+		"10.0.0.7:8000": "ns/one"})
+	for _, tc := range []struct {
+		name, endpoint, address string
+		want                    int
+	}{
+		{"the first port", "ns/pod-rank-0", "10.0.0.1:8000", 0},
+		{"the second port", "ns/pod-rank-1", "10.0.0.1:8001", 1},
+		{"the second port alone", "ns/half-rank-1", "10.0.0.2:8001", 1},
+		{"a pod of such a name", "ns/set-rank-1", "10.0.0.4:8000", 0},
+		{"a port of a pod, and a pod of such a name", "ns/mix-rank-2", "10.0.0.6:8002", 2},
+		{"one port", "ns/one", "10.0.0.7:8000", 0},
+	} {
+		if got := s.offset(&pool.Target{Name: tc.endpoint, Address: tc.address}); got != tc.want {
+			t.Errorf("%s: got %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
 // TestRanksOfSilence: an engine that says nothing of its ranks, as one that starts, still has those that it had.
 func TestRanksOfSilence(t *testing.T) {
 	sub, _ := newReplayed(t, nil)

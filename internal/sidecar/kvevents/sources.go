@@ -137,9 +137,8 @@ func dialable(zmq string, endpoint netip.AddrPort, bound bool) string {
 	return portAt(endpoint, int(port))
 }
 
-// configured is where an endpoint publishes by the configuration.
-func (c *Config) configured(name string, endpoint netip.AddrPort) source {
-	_, offset := cutRank(name)
+// configured is where an endpoint publishes by the configuration, so much above the ports there.
+func (c *Config) configured(offset int, endpoint netip.AddrPort) source {
 	s := source{address: portAt(endpoint, c.SocketPort+offset)}
 	if c.ReplaySocketPort != 0 {
 		s.replay = portAt(endpoint, c.ReplaySocketPort+offset)

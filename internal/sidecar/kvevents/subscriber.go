@@ -197,7 +197,7 @@ func (s *Subscriber) sources(ctx context.Context, t *pool.Target) map[int]source
 	if !answered {
 		return nil
 	}
-	return map[int]source{0: s.Config.configured(t.Name, address)}
+	return map[int]source{0: s.Config.configured(s.offset(t), address)}
 }
 
 // Now returns how it stands with all publishers, by endpoint and rank.

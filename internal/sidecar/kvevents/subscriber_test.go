@@ -267,7 +267,7 @@ func TestSources(t *testing.T) {
 	if _, err := readSources([]byte("[]"), address); err == nil {
 		t.Error("a list is no mistake")
 	}
-	if got := c.configured("ns/pod-rank-2", address); got != (source{"10.0.0.7:5559", "10.0.0.7:5602"}) {
+	if got := c.configured(2, address); got != (source{"10.0.0.7:5559", "10.0.0.7:5602"}) {
 		t.Errorf("got %v for the third rank", got)
 	}
 }

@@ -53,6 +53,8 @@ type Config struct {
 	layer           *scoring.DataLayer
 	store           *scoring.ResponsesStore
 	PluginEndpoints bool
+	// ownAccess is Scrape's before what the filter's configuration says.
+	ownAccess topology.Access
 	// EndpointsOnce has EndpointsFile read at the start alone.
 	EndpointsOnce bool
 	// EngineLabel is the label that names an endpoint's engine in EndpointsFile.
@@ -230,6 +232,7 @@ func Parse(path string, content []byte) (*Config, error) {
 	c.readEngines(root) // what follows needs them
 	c.readEnvoy(root.Secret("envoy"))
 	c.readScrape(root.Object("scrape"))
+	c.ownAccess = c.Scrape.Access
 	c.readPush(root.Object("push"))
 	c.readAdmin(root.Object("admin"))
 	c.readFollow(root.Object("follow"))
@@ -272,6 +275,7 @@ func (c *Config) ParseEndpoints(content []byte) (topology.Part, error) {
 		part = c.listed(root)
 	} else {
 		part = c.reader(c.EndpointsFile).Part(root)
+		c.overListed(part.Endpoints)
 	}
 	if !root.Given("endpoints") {
 		root.Missing("endpoints", "a list is right, [] when empty")
@@ -292,6 +296,6 @@ func (c *Config) reader(path string) *topology.Reader {
 			}
 			return ""
 		},
-		Engines: c.Engines.Names(), Folder: filepath.Dir(path), Access: c.Scrape.Access,
+		Engines: c.Engines.Names(), Folder: filepath.Dir(path), Access: c.ownAccess,
 	}
 }

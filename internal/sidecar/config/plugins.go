@@ -149,27 +149,20 @@ func (c *Config) knownEngine(name string) string {
 const defaultPage = "/metrics"
 
 func (c *Config) applyMetrics(p *scoring.Page) error {
-	over := func(own *topology.Access) *topology.Access {
-		if own == nil {
-			own = &topology.Access{}
-		}
-		a := c.access(p, *own)
-		return &a
-	}
 	c.Scrape.Access = c.access(p, c.Scrape.Access)
 	if p.Interval > 0 {
 		c.Scrape.Interval = p.Interval
 		c.Scrape.IdleInterval = max(p.Interval, min(2*p.Interval, longestIdle))
 	}
 	for i := range c.Static.Endpoints {
-		c.Static.Endpoints[i].Access = over(c.Static.Endpoints[i].Access)
+		c.Static.Endpoints[i].Access = c.over(p, c.Static.Endpoints[i].Access)
 	}
 	for i := range c.DNS {
-		c.DNS[i].Access = over(c.DNS[i].Access)
+		c.DNS[i].Access = c.over(p, c.DNS[i].Access)
 	}
 	if c.Kubernetes != nil {
 		for i := range c.Kubernetes.Pools {
-			c.Kubernetes.Pools[i].Access = over(c.Kubernetes.Pools[i].Access)
+			c.Kubernetes.Pools[i].Access = c.over(p, c.Kubernetes.Pools[i].Access)
 		}
 	}
 	change := engine.Change{Port: uint16(p.Port)}
@@ -199,6 +192,25 @@ func (c *Config) access(p *scoring.Page, a topology.Access) topology.Access {
 	a.SkipVerify = p.SkipVerify && p.CACert == ""
 	a.CA, a.Certificate, a.Key = c.placed(p.CACert), c.placed(p.ClientCert), c.placed(p.ClientKey)
 	return a
+}
+
+// over is access for endpoints that are asked as own says without the page; nil is plain HTTP without credentials.
+func (c *Config) over(p *scoring.Page, own *topology.Access) *topology.Access {
+	if own == nil {
+		own = &topology.Access{}
+	}
+	a := c.access(p, *own)
+	return &a
+}
+
+// overListed has the endpoints of the sidecar's own list asked as the filter's configuration says.
+func (c *Config) overListed(endpoints []topology.Endpoint) {
+	if c.layer == nil || c.layer.Metrics == nil {
+		return
+	}
+	for i := range endpoints {
+		endpoints[i].Access = c.over(c.layer.Metrics, endpoints[i].Access)
+	}
 }
 
 func (c *Config) applyEngine(e *scoring.EngineConfig) error {

@@ -130,6 +130,8 @@ func TestAccessBesideTheDocument(t *testing.T) {
 		{"a name of its own", "{scheme: https, caCertPath: ca.pem}", "{tokenFile: common}",
 			", scheme: https, tls: {serverName: vllm.internal}", secure(named)},
 		{"HTTP in the document", "{}", "{}", ", scheme: https", topology.Access{}},
+		{"HTTP in the document, and TLS as all have it", "{}", "{scheme: https}", ", tls: {serverName: vllm.internal}",
+			topology.Access{ServerName: "vllm.internal"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			document := filepath.Join(folder, "filter.yaml")
@@ -146,8 +148,13 @@ func TestAccessBesideTheDocument(t *testing.T) {
 			if err := c.ApplyPlugins(document); err != nil {
 				t.Fatal(err)
 			}
+			c.EndpointsFile = filepath.Join(folder, "list.yaml")
+			list, err := c.ParseEndpoints([]byte("endpoints: [{name: a, address: '10.0.0.1:1'" + tc.endpoint + "}]"))
+			if err != nil {
+				t.Fatal(err)
+			}
 			for at, got := range map[string]*topology.Access{"static": c.Static.Endpoints[0].Access,
-				"dns": c.DNS[0].Access, "kubernetes": c.Kubernetes.Pools[0].Access} {
+				"file": list.Endpoints[0].Access, "dns": c.DNS[0].Access, "kubernetes": c.Kubernetes.Pools[0].Access} {
 				if got == nil || *got != tc.want {
 					t.Errorf("%s: got %+v, want %+v", at, got, tc.want)
 				}

@@ -92,7 +92,7 @@ func (c *Config) apply(d *scoring.DataLayer) error {
 		}
 	}
 	if m := d.Models; m != nil {
-		access := c.access(m, c.Scrape.Access)
+		access := c.access(m, c.ownAccess)
 		c.Scrape.ModelsPath, c.Scrape.ModelsAccess = m.Path, &access
 		if m.Interval > 0 {
 			c.Scrape.Models = m.Interval
@@ -182,15 +182,21 @@ func (c *Config) applyMetrics(p *scoring.Page) error {
 	return nil
 }
 
-// access is how a page is asked for; what the page says nothing of, such as a token, is as the sidecar's configuration
-// has it for those endpoints.
+// access is how a page is asked for; what the page says nothing of, such as a token or who may vouch for the servers,
+// is as the sidecar's configuration has it for those endpoints.
 func (c *Config) access(p *scoring.Page, a topology.Access) topology.Access {
 	a.HTTPS = p.HTTPS
 	if !p.HTTPS {
 		return a
 	}
-	a.SkipVerify = p.SkipVerify && p.CACert == ""
-	a.CA, a.Certificate, a.Key = c.placed(p.CACert), c.placed(p.ClientCert), c.placed(p.ClientKey)
+	if p.CACert != "" {
+		a.CA, a.SkipVerify = c.placed(p.CACert), false
+	} else if a.CA == "" || !p.SkipVerify {
+		a.SkipVerify = p.SkipVerify
+	}
+	if p.ClientCert != "" {
+		a.Certificate, a.Key = c.placed(p.ClientCert), c.placed(p.ClientKey)
+	}
 	return a
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strconv"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/kvpub"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 )
 
 // TestServerInfo reads what SGLang says of where it publishes.
@@ -53,6 +55,42 @@ func TestServerInfo(t *testing.T) {
 		if !maps.Equal(got, tc.want) {
 			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
 		}
+	}
+}
+
+// TestSourcesOfOneThatSaysNothing: an engine that has no page of where it publishes does where the configuration says;
+// one that cannot say so now may have it, and is asked again.
+func TestSourcesOfOneThatSaysNothing(t *testing.T) {
+	const yes = http.StatusOK
+	for _, tc := range []struct {
+		name             string
+		sources, servers int // the statuses of vLLM's and SGLang's page
+		configured       bool
+	}{
+		{"neither page", http.StatusNotFound, http.StatusNotFound, true},
+		{"another page", yes, yes, true},
+		{"a key is wanted", http.StatusUnauthorized, http.StatusForbidden, true},
+		{"a page that it fails to make", http.StatusNotFound, http.StatusInternalServerError, true},
+		{"vLLM not now", http.StatusServiceUnavailable, http.StatusNotFound, false},
+		{"SGLang not now", http.StatusNotFound, http.StatusServiceUnavailable, false},
+		{"a proxy without vLLM", http.StatusBadGateway, http.StatusNotFound, false},
+		{"a proxy with a slow one", http.StatusGatewayTimeout, http.StatusNotFound, false},
+	} {
+		engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(map[string]int{sourcesPath: tc.sources, serverInfoPath: tc.servers}[r.URL.Path])
+			_, _ = w.Write([]byte("{}"))
+		}))
+		target := &pool.Target{Name: "a", Address: engine.Listener.Addr().String()}
+		s := &Subscriber{Config: Config{SocketPort: 5557}}
+		s.addresses.Store(&map[string]string{target.Address: target.Name})
+		var want map[int]source
+		if tc.configured {
+			want = map[int]source{0: {address: "127.0.0.1:5557"}}
+		}
+		if got := s.sources(t.Context(), target); !maps.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", tc.name, got, want)
+		}
+		engine.Close()
 	}
 }
 

@@ -158,9 +158,10 @@ func (f *fetcher) fetch(ctx context.Context, deadline time.Time, page *bytes.Buf
 	if s := response.StatusCode; s == http.StatusUnauthorized || s == http.StatusForbidden {
 		return false, &scrapeError{result: "unauthorized", err: f.unauthorized(response.Status)}
 	}
-	if response.StatusCode != http.StatusOK {
+	if s := response.StatusCode; s != http.StatusOK {
 		err := fmt.Errorf("%s answered %s; 200 is right", f.url, response.Status)
-		return false, &scrapeError{result: "status", err: err, elsewhere: response.StatusCode == http.StatusNotFound}
+		return false, &scrapeError{result: "status", err: err, elsewhere: s == http.StatusNotFound,
+			later: s == http.StatusBadGateway || s == http.StatusServiceUnavailable || s == http.StatusGatewayTimeout}
 	}
 	if _, err := page.ReadFrom(io.LimitReader(response.Body, maxPageBytes+1)); err != nil && f.limited.N > 0 {
 		return false, transferError(f.url, err)

@@ -102,6 +102,8 @@ type scrapeError struct {
 	err    error
 	// elsewhere is set when the server answered, and may have its page elsewhere.
 	elsewhere bool
+	// later is set when it, or a proxy before it, says that it cannot answer now.
+	later bool
 }
 
 func (e *scrapeError) Error() string { return e.err.Error() }

@@ -68,6 +68,9 @@ type Index interface {
 	Expect(ctx context.Context, endpoint string, keys []Key) error
 	// Lookup appends a hit to dst for each of the endpoints that holds the first block at least.
 	Lookup(ctx context.Context, dst []Hit, keys []Key, endpoints []string) ([]Hit, error)
+	// OnFull has f told of each block that is forgotten because the index is full, with the publisher locked. It is
+	// called before all else.
+	OnFull(f func(endpoint string, key Key))
 	// Stats says how much is in the index.
 	Stats() Stats
 	// Close has others forget what they know by way of this process.

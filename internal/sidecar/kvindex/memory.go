@@ -19,6 +19,8 @@ type memory struct {
 	seed  uint64
 	// tell is told what others are to know of a publisher; nil is nobody.
 	tell func(p *publisher, key Key, t Tier, holds bool)
+	// onFull is told what is forgotten because there is too much; nil is nobody.
+	onFull func(endpoint string, key Key)
 
 	shards  [shards]shard
 	keys    atomic.Int64

@@ -55,11 +55,19 @@ func (m *memory) shrink() bool {
 // evictAny forgets one block that chance chooses. The caller has locked p, which has some.
 func (m *memory) evictAny(p *publisher) {
 	hash := p.blocks.any(rand.Uint64())
-	m.release(p, p.id.Load(), p.blocks.find(hash))
+	b := p.blocks.find(hash)
+	key := b.key()
+	m.release(p, p.id.Load(), b)
 	p.blocks.remove(hash)
 	m.counted(p)
 	m.evicted.Add(1)
+	if m.onFull != nil {
+		m.onFull(p.Endpoint, key)
+	}
 }
+
+// OnFull implements Index.
+func (m *memory) OnFull(f func(endpoint string, key Key)) { m.onFull = f }
 
 // Clear implements Index. Lookups know nothing of the publisher from the moment that its id has changed.
 func (m *memory) Clear(_ context.Context, name Publisher) error {

@@ -65,6 +65,8 @@ type Background struct {
 	// spoke are the endpoints that have stored something, or were told to hold something, since they were last told to
 	// have forgotten all.
 	spoke map[string]bool
+	// lost is what the full index has forgotten of each endpoint, by an Add under way.
+	lost map[string][]kvindex.Key
 	// resay is when something could not be told: what was said before is said again.
 	resay int64
 }
@@ -79,7 +81,8 @@ func (b *Background) Start() {
 	}
 	b.hanging = tellTimeout
 	b.clock, b.began = time.Now, time.Now()
-	b.spoke = map[string]bool{}
+	b.spoke, b.lost = map[string]bool{}, map[string][]kvindex.Key{}
+	b.OnFull(func(endpoint string, key kvindex.Key) { b.lost[endpoint] = append(b.lost[endpoint], key) })
 	b.known.init()
 	b.prompts = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pintle_prefix_prompts_total",
 		Help: "Prompts that were handed over after their decisions."}, []string{"result"})
@@ -245,6 +248,10 @@ func (b *Background) Add(ctx context.Context, p kvindex.Publisher, tier kvindex.
 			b.tell(p.Endpoint, t.chain, blocks, len(blocks))
 		}
 	}
+	for endpoint, keys := range b.lost {
+		delete(b.lost, endpoint)
+		b.gone(ctx, endpoint, keys)
+	}
 	return err
 }
 
@@ -259,26 +266,7 @@ func (b *Background) Evict(ctx context.Context, p kvindex.Publisher, tier kvinde
 		}
 	}
 	unknown, err := b.Index.Evict(ctx, p, tier, hashes)
-	gone := map[uint64][]uint64{} // by chain
-	for _, key := range keys {
-		texts := b.known.of(key)
-		if len(texts) == 0 {
-			continue
-		}
-		// Another tier or rank may have it.
-		if hits, err := b.Lookup(ctx, nil, []kvindex.Key{key}, []string{p.Endpoint}); err != nil || len(hits) > 0 {
-			continue
-		}
-		for _, t := range texts {
-			gone[t.chain] = append(gone[t.chain], t.hash)
-		}
-		if hits, err := b.Lookup(ctx, nil, []kvindex.Key{key}, b.Endpoints()); err == nil && len(hits) == 0 {
-			b.known.forget(key)
-		}
-	}
-	for chain, blocks := range gone {
-		b.tell(p.Endpoint, chain, blocks, 0)
-	}
+	b.gone(ctx, p.Endpoint, keys)
 	return unknown, err
 }
 

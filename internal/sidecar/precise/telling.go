@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
 	"github.com/pintle-dev/pintle/journal"
 )
 
@@ -31,6 +32,30 @@ func (b *Background) tell(endpoint string, chain uint64, blocks []uint64, held i
 		b.enqueue(&journal.Event{Primary: journal.EndpointID(endpoint), Held: uint32(min(held, n)),
 			Chains: []journal.Chain{{ID: chain, Blocks: blocks[:n]}}})
 		blocks, held = blocks[n:], max(held-n, 0)
+	}
+}
+
+// gone tells of what an endpoint has no more, as it has removed it or the index had no room for it.
+func (b *Background) gone(ctx context.Context, endpoint string, keys []kvindex.Key) {
+	gone := map[uint64][]uint64{} // by chain
+	for _, key := range keys {
+		texts := b.known.of(key)
+		if len(texts) == 0 {
+			continue
+		}
+		// Another tier or rank may have it.
+		if hits, err := b.Lookup(ctx, nil, []kvindex.Key{key}, []string{endpoint}); err != nil || len(hits) > 0 {
+			continue
+		}
+		for _, t := range texts {
+			gone[t.chain] = append(gone[t.chain], t.hash)
+		}
+		if hits, err := b.Lookup(ctx, nil, []kvindex.Key{key}, b.Endpoints()); err == nil && len(hits) == 0 {
+			b.known.forget(key)
+		}
+	}
+	for chain, blocks := range gone {
+		b.tell(endpoint, chain, blocks, 0)
 	}
 }
 

@@ -165,3 +165,44 @@ func TestTellingKeepsItsConnection(t *testing.T) {
 		t.Errorf("got %d connections for 5 messages, want 1", n)
 	}
 }
+
+// TestFullIndex: what the index has no room for any more is told of as what a server has removed. Nobody would be told
+// when that removes it: the index knows it by its key no more.
+func TestFullIndex(t *testing.T) {
+	s := newService(t, tenTokens)
+	var err error
+	s.Blocks, err = kvindex.New(kvindex.Config{BlockTokens: 4, InMemory: &kvindex.InMemoryConfig{Size: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := inBackground(s, config.Ingest{Name: "an Envoy"})
+	ctx := context.Background()
+	prompt := kvindex.Prompt{Tokens: []uint32{1, 2, 3, 4}}
+	keys := kvindex.Keys(nil, s.Blocks.Root("", "m"), 4, &prompt)
+	at := kvindex.Publisher{Endpoint: "a"}
+	add := func(hash uint64, key kvindex.Key) {
+		if err := s.Blocks.Add(ctx, at, kvindex.GPU, []uint64{hash}, []kvindex.Key{key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(1, keys[0])
+	if !b.learn(ctx, fourBlocks()) {
+		t.Fatal("nothing is learnt")
+	}
+	if got, want := b.said(t), []string{"a has 2 of [71 72]"}; !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	for hash := uint64(2); ; hash++ {
+		add(hash, kvindex.Key(hash)) // one of the two has to go
+		var want []string
+		if _, err = b.Key(ctx, at, 1); err != nil {
+			want = []string{"a has 0 of [71 72]"}
+		}
+		if got := b.said(t); !slices.Equal(got, want) {
+			t.Errorf("%d others: got %q, want %q", hash-1, got, want)
+		}
+		if err != nil {
+			break
+		}
+	}
+}

@@ -25,22 +25,38 @@ type lease struct {
 	number   uint32
 }
 
+// heldCompletion is one that waits. Nobody knows whether the process before has posted one that it read: that is posted
+// behind its decision alone, as Envoy then had neither.
 type heldCompletion struct {
 	lease lease
 	until time.Time
 	event []byte
+	read  bool
 }
 
 // add appends an event to those to be posted, or keeps it, and appends what waited for it.
 func (o *order) add(events []byte, e *journal.Event, now time.Time) []byte {
 	if o.early(e) {
-		return o.hold(events, heldCompletion{leaseOf(e), now.Add(recentAge), journal.AppendEvent(nil, e)})
+		return o.hold(events, heldCompletion{lease: leaseOf(e), until: now.Add(recentAge),
+			event: journal.AppendEvent(nil, e)})
 	}
 	events = journal.AppendEvent(events, e)
 	if e.Kind == journal.Decision {
 		events = o.release(events, leaseOf(e))
 	}
 	return events
+}
+
+// passed takes note of an event that the process before has read, when it was said then. Its completions may have been
+// waiting when it ended.
+func (o *order) passed(e *journal.Event, said, now time.Time) {
+	early, until := o.early(e), said.Add(recentAge)
+	switch {
+	case early && now.Before(until):
+		o.hold(nil, heldCompletion{lease: leaseOf(e), until: until, event: journal.AppendEvent(nil, e), read: true})
+	case e.Kind == journal.Decision:
+		o.release(nil, leaseOf(e))
+	}
 }
 
 // early takes note of an event, and reports whether it is a completion whose decision has not come.
@@ -70,10 +86,18 @@ func (o *order) opened(l lease) {
 // hold keeps a completion. Where too many wait, the first goes.
 func (o *order) hold(events []byte, h heldCompletion) []byte {
 	if len(o.held) == mostHeld {
-		events = append(events, o.held[0].event...)
-		o.held = o.held[1:]
+		events = o.giveUp(events)
 	}
 	o.held = append(o.held, h)
+	return events
+}
+
+// giveUp appends the completion that has waited longest, unless it may have been posted.
+func (o *order) giveUp(events []byte) []byte {
+	if !o.held[0].read {
+		events = append(events, o.held[0].event...)
+	}
+	o.held = o.held[1:]
 	return events
 }
 
@@ -93,8 +117,7 @@ func (o *order) release(events []byte, l lease) []byte {
 // due appends completions that have waited long enough, as many as a post holds.
 func (o *order) due(events []byte, now time.Time) []byte {
 	for len(o.held) > 0 && !now.Before(o.held[0].until) && len(events) < fullPostBytes {
-		events = append(events, o.held[0].event...)
-		o.held = o.held[1:]
+		events = o.giveUp(events)
 	}
 	return events
 }

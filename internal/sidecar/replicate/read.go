@@ -188,20 +188,21 @@ func (r *reader) collect(e *entry, id streamID) error {
 	defer r.mu.Unlock()
 	p := r.known.of(e.gateway)
 	log := p.log(e.end.Epoch)
-	if said := r.said(id, now); said.After(p.heard) {
+	said := r.said(id, now)
+	if said.After(p.heard) {
 		p.heard = said
 	}
 	start := len(r.events)
 	whole := eachEvent(e.batch, &r.event, func(seq uint64, event *journal.Event) {
-		switch {
-		case event.Kind != journal.Gone && !log.admit(seq):
+		if event.Kind != journal.Gone && !log.admit(seq) {
 			p.duplicates++
-			return
-		case !r.old.less(id):
-			r.order.early(event) // Envoy has it
 			return
 		}
 		event.Time = min(event.Time+offset, now.UnixNano())
+		if !r.old.less(id) { // Envoy has it, but for what waited
+			r.order.passed(event, said, time.Now())
+			return
+		}
 		r.newest[p] = max(r.newest[p], event.Time)
 		r.events = r.order.add(r.events, event, time.Now())
 		p.events++

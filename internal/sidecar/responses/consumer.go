@@ -66,7 +66,7 @@ func (c *consumer) run(ctx context.Context) {
 	defer stop()
 	for ctx.Err() == nil {
 		err := c.step(ctx)
-		if err != nil && strings.HasPrefix(err.Error(), "NOGROUP") {
+		if isGroupMissing(err) {
 			err = c.createGroup(ctx)
 		}
 		if ctx.Err() != nil {
@@ -81,6 +81,11 @@ func (c *consumer) run(ctx context.Context) {
 		case <-time.After(retryPause):
 		}
 	}
+}
+
+// isGroupMissing reports whether Redis says that there is no such group, or no stream, as XINFO then does.
+func isGroupMissing(err error) bool {
+	return err != nil && (strings.HasPrefix(err.Error(), "NOGROUP") || strings.HasSuffix(err.Error(), "no such key"))
 }
 
 // note keeps and logs why nothing goes on, once.

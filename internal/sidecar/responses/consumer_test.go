@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -82,4 +83,34 @@ func TestRefusedIsToldNowAndThen(t *testing.T) {
 		}
 		c.nextRefused = time.Now() // as if it were much later
 	}
+}
+
+// TestTidyWithoutTheStream: where Redis has lost the stream when it is looked for consumers that ended, there is a new
+// one, and what comes is brought.
+func TestTidyWithoutTheStream(t *testing.T) {
+	v := harness.StartValkey(t)
+	c := openTiers(t, v, &fakeTier{}, nil)
+	c.stop()
+	client := v.Client()
+	defer client.Close()
+	if err := client.Del(t.Context(), "sync").Err(); err != nil {
+		t.Fatal(err)
+	}
+	one, err := newConsumer(c.s.backend.(*tiered).config, &fakeTier{}, c.s.metrics, c.s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.nextClaim = time.Now().Add(time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		one.run(ctx)
+	}()
+	harness.WaitFor(t, 20*time.Second, "a group that is read from", func() (bool, string) {
+		all, err := client.XInfoConsumers(t.Context(), "sync", "g").Result()
+		return len(all) == 1, fmt.Sprint(all, err)
+	})
+	cancel()
+	<-ended
 }

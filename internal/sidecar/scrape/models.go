@@ -24,6 +24,7 @@ type modelLister struct {
 	access  *topology.Access // but for secret and name, which are the target's; nil is the target's
 	every   time.Duration
 	timeout time.Duration
+	sleep   func(context.Context, time.Duration) // pace.Sleep but in tests
 	changed func()
 	log     *slog.Logger
 	metrics *metrics.Metrics
@@ -57,7 +58,7 @@ func (l *modelLister) run(ctx context.Context) {
 		if err != nil {
 			wait = min(wait, maxScrapeBackoff) // a server that is starting has a list soon
 		}
-		pace.Sleep(ctx, pace.Jitter(wait))
+		l.sleep(ctx, pace.Jitter(wait))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
@@ -133,8 +134,8 @@ func TestModelsAreAskedForWithTheOwnSecret(t *testing.T) {
 			t.Cleanup(server.Close)
 			s := newTestScraper(t, engine.Known, server.Listener.Addr().String())
 			s.target.Access = test.endpoint
-			l := &modelLister{target: s.target, access: test.lists, every: time.Hour, timeout: time.Minute, log: s.Log,
-				metrics: s.Metrics}
+			l := &modelLister{target: s.target, access: test.lists, every: time.Hour, timeout: time.Minute,
+				sleep: pace.Sleep, log: s.Log, metrics: s.Metrics}
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() {
@@ -146,6 +147,41 @@ func TestModelsAreAskedForWithTheOwnSecret(t *testing.T) {
 			}
 			cancel()
 			<-ended
+		})
+	}
+}
+
+// TestModelsAreAskedForSoonerAfterAFailure: a server that is starting gets requests for its models soon, whatever the
+// time between two looks.
+func TestModelsAreAskedForSoonerAfterAFailure(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		every, want time.Duration // between two looks, and after a failure
+	}{
+		{"seldom", 30 * time.Second, 2 * time.Second},
+		{"more often than that", time.Second, time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newServer(t, map[string]string{"/v1/models": `{"data": []}`})
+			server.fails = http.StatusServiceUnavailable
+			s := newTestScraper(t, engine.Known, server.address())
+			ctx, cancel := context.WithCancel(t.Context())
+			var waits []time.Duration
+			l := &modelLister{target: s.target, every: test.every, timeout: time.Minute, changed: func() {}, log: s.Log,
+				metrics: s.Metrics, sleep: func(_ context.Context, wait time.Duration) {
+					if waits = append(waits, wait); len(waits) == 3 {
+						cancel()
+					}
+					server.mu.Lock()
+					defer server.mu.Unlock()
+					server.fails = 0
+				}}
+			l.run(ctx)
+			for i, want := range []time.Duration{test.want, test.every, test.every} {
+				if got := waits[i]; got < want-want/20 || got > want+want/20 {
+					t.Errorf("look %d: waits for %v, want some %v", i+1, got, want)
+				}
+			}
 		})
 	}
 }

@@ -66,7 +66,7 @@ func (s *Scraper) Run(ctx context.Context, t *pool.Target, learn func()) {
 		if every := s.Demand.wait(ctx, s.Models); every > 0 {
 			(&modelLister{
 				target: t, path: s.ModelsPath, access: s.ModelsAccess, every: every, timeout: s.Timeout,
-				changed: learn, log: s.Log, metrics: s.Metrics,
+				sleep: pace.Sleep, changed: learn, log: s.Log, metrics: s.Metrics,
 			}).run(ctx)
 		}
 	})

@@ -59,8 +59,6 @@ type PreciseEvents struct {
 	Topic string
 	// Workers is how many read events at the same time.
 	Workers int
-	// Engine is vllm or sglang.
-	Engine string
 	// Discover has every server asked for events at Port, and for those that were missed at ReplayPort, unless that is
 	// 0. Namespace, unless it is empty, is the only one whose servers are asked.
 	Discover         bool

@@ -13,11 +13,13 @@ import (
 func TestPreciseSaysWhatIsIdle(t *testing.T) {
 	const at = "precise-prefix-cache-scorer: "
 	for _, test := range []struct {
-		name, pool, pods string
-		want             []string
+		name, pool, events string
+		want               []string
 	}{
-		{"nothing idle", ``, `"podNamespace": "a", "socketPort": 1`, nil},
-		{"labels of pods", ``, `"podLabelSelector": "a=b"`, []string{
+		{"nothing idle", ``, `"concurrency": 1, "podDiscoveryConfig": {"podNamespace": "a", "socketPort": 1}`, nil},
+		{"an engine", ``, `"engineType": "sglang"`, []string{
+			at + "kvEventsConfig.engineType has no effect: the events of both vLLM and SGLang are read"}},
+		{"labels of pods", ``, `"podDiscoveryConfig": {"podLabelSelector": "a=b"}`, []string{
 			at + "kvEventsConfig.podDiscoveryConfig.podLabelSelector has no effect: all endpoints of the pool are " +
 				"listened to"}},
 		{"former key", `, "minPrefixOverlapRatio": 0.8`, ``, []string{at + "indexerConfig.tokenizersPoolConfig." +
@@ -25,8 +27,7 @@ func TestPreciseSaysWhatIsIdle(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			config := `{"plugins": [{"type": "precise-prefix-cache-scorer", "parameters": {"indexerConfig": {
-				"tokenizersPoolConfig": {"modelName": "m"` + test.pool + `}}, "kvEventsConfig": {"podDiscoveryConfig": {` +
-				test.pods + `}}}}]}`
+				"tokenizersPoolConfig": {"modelName": "m"` + test.pool + `}}, "kvEventsConfig": {` + test.events + `}}}]}`
 			want := append(test.want, at+"the sidecar has to read this document, too: pintle sidecar -plugins FILE")
 			if got := plantest.Plan(t, config, plantest.Neutral).Warnings(); !slices.Equal(got, want) {
 				t.Errorf("warnings\n%q\nwant\n%q", got, want)

@@ -204,11 +204,14 @@ func usualWeight(tier string) float64 {
 }
 
 func readEvents(b *scoring.Builder, o *strictjson.Object) scoring.PreciseEvents {
-	e := scoring.PreciseEvents{Topic: "kv@", Workers: 4, Engine: "vllm", Discover: true, Port: 5557}
+	e := scoring.PreciseEvents{Topic: "kv@", Workers: 4, Discover: true, Port: 5557}
 	o.String("zmqEndpoint", &e.Listen)
 	o.String("topicFilter", &e.Topic)
 	o.Int("concurrency", &e.Workers, 1, 1024)
-	o.OneOf("engineType", &e.Engine, "vllm", "sglang")
+	engine := ""
+	if o.OneOf("engineType", &engine, "vllm", "sglang"); engine != "" {
+		b.Warn("kvEventsConfig.engineType has no effect: the events of both vLLM and SGLang are read")
+	}
 	o.Bool("discoverPods", &e.Discover)
 	pods := o.Object("podDiscoveryConfig")
 	if pods.Drop("podLabelSelector") {

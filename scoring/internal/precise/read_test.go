@@ -23,7 +23,7 @@ func TestIndex(t *testing.T) {
 		Tiers: []scoring.PreciseTier{{Name: "gpu", Weight: 1}, {Name: "cpu", Weight: 0.8}},
 		Tokens: scoring.TokenBackend{At: "p", Model: "m", Workers: 5, Dir: "/mnt/models", File: "tokenizer.json",
 			Mode: "auto", Socket: "/tmp/tokenizer/tokenizer-uds.socket"},
-		Events: scoring.PreciseEvents{Topic: "kv@", Workers: 4, Engine: "vllm", Discover: true, Port: 5557}}
+		Events: scoring.PreciseEvents{Topic: "kv@", Workers: 4, Discover: true, Port: 5557}}
 	for _, tc := range []struct {
 		name, parameters string
 		change           func(x *scoring.PreciseIndex)
@@ -64,7 +64,7 @@ func TestIndex(t *testing.T) {
 		{"events", `"indexerConfig": {` + pool + `}, "kvEventsConfig": {"zmqEndpoint": "tcp://*:5557", "topicFilter": "x",
 			"concurrency": 1, "engineType": "sglang", "discoverPods": false, "podDiscoveryConfig": {"podNamespace": "n",
 			"socketPort": 1, "replaySocketPort": 65535}}`, func(x *scoring.PreciseIndex) {
-			x.Events = scoring.PreciseEvents{Listen: "tcp://*:5557", Topic: "x", Workers: 1, Engine: "sglang",
+			x.Events = scoring.PreciseEvents{Listen: "tcp://*:5557", Topic: "x", Workers: 1,
 				Namespace: "n", Port: 1, ReplayPort: 65535}
 		}},
 	} {

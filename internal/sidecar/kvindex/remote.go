@@ -155,6 +155,9 @@ func (r *remote) write(ctx context.Context) {
 		if failing {
 			r.others.Store(&others{})
 			r.renew()
+			if strings.HasPrefix(err.Error(), "OOM ") {
+				r.bury(ctx)
+			}
 			select {
 			case <-ctx.Done():
 			case <-ticker.C:

@@ -64,23 +64,44 @@ func (r *remote) showLife(ctx context.Context) error {
 	if before.Val() == 0 {
 		r.renew()
 	}
+	live, err := r.alive(ctx, all.Val())
+	if err != nil {
+		return err
+	}
+	r.others.Store(&others{live, readHeard(heard.Val()), r.instance})
+	return nil
+}
+
+// alive finds out which of the instances are alive, and takes away what the others have written.
+func (r *remote) alive(ctx context.Context, names []string) (map[string]bool, error) {
 	live := map[string]bool{}
-	for _, other := range all.Val() {
+	for _, other := range names {
 		if len(other) > maxField {
 			continue
 		}
 		n, err := r.client.Exists(ctx, remotePrefix+"live:"+other).Result()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if n > 0 {
 			live[other] = true
 		} else if err := r.tidy(ctx, other); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	r.others.Store(&others{live, readHeard(heard.Val()), r.instance})
-	return nil
+	return live, nil
+}
+
+// bury takes away what those have written that are no more. A full Redis takes no sign of life, so that showLife does
+// not come to it, and nothing would make room.
+func (r *remote) bury(ctx context.Context) {
+	names, err := r.client.SRandMemberN(ctx, instancesName, maxInstances).Result()
+	if err == nil {
+		_, err = r.alive(ctx, names)
+	}
+	if err != nil {
+		r.log.Debug("the shared index of KV blocks cannot be tidied up", "error", err)
+	}
 }
 
 // keepAlive renews the sign of life among other work: writing or taking away a large copy takes longer than it lasts.

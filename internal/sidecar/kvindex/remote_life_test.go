@@ -119,6 +119,30 @@ func TestTidiedInTheEnd(t *testing.T) {
 	}
 }
 
+// TestFullOfTheDead: a full Redis has room again once what dead sidecars have written is taken away, and that alone.
+func TestFullOfTheDead(t *testing.T) {
+	v := harness.StartValkey(t, "--appendonly", "no")
+	ctx := t.Context()
+	client := v.Client()
+	defer client.Close()
+	dead, living := writeAsDead(ctx, client), keyName(2)
+	field := fieldOf("living", Publisher{"b", 0}, GPU)
+	client.HSet(ctx, living, field, 1)
+	client.SAdd(ctx, remotePrefix+"i:living", living+" "+field)
+	client.SAdd(ctx, instancesName, "living")
+	client.Set(ctx, remotePrefix+"live:living", 1, 0)
+	if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	newIndexer(t, Config{Redis: &RedisConfig{Address: v.Address}})
+	eventually(t, "the dead one to be gone", func() bool {
+		return client.Exists(ctx, dead).Val() == 0 && !client.SIsMember(ctx, instancesName, "dead").Val()
+	})
+	if got, err := client.HKeys(ctx, living).Result(); err != nil || len(got) != 1 {
+		t.Errorf("got %v, %v of the living one, want what it has written", got, err)
+	}
+}
+
 // TestOneCopyAtMost: copies that were begun in vain do not pile up, however often Redis goes while they are written.
 func TestOneCopyAtMost(t *testing.T) {
 	v := harness.StartValkey(t, "--appendonly", "no")

@@ -75,7 +75,7 @@ func (f *factor) learn(x *timing, now moment) {
 	if x.doubtful && f.samples >= factorFresh && took > mostDoubt*expected {
 		return
 	}
-	gain := max(1/float64(f.samples+2), factorGain) * weight
+	gain := max(1/(float64(f.samples)+2), factorGain) * weight
 	value := f.f
 	if bound > 0 {
 		value /= 1 - gain*bound
@@ -85,7 +85,7 @@ func (f *factor) learn(x *timing, now moment) {
 	value += (1 - value) * factorPull
 	f.f = max(min(value, mostFactor), leastFactor)
 	f.use(f.f)
-	f.samples++
+	count(&f.samples)
 }
 
 // use has value used.

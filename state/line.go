@@ -58,7 +58,7 @@ func (l *line) learn(x *[terms]float64, y, least float64) {
 		miss = math.Copysign(limit, miss)
 	}
 	l.off += (relative - l.off) * offGain
-	l.samples++
+	count(&l.samples)
 	noise := max(max(l.off, leastNoise)*expected, least)
 	l.update(x, miss, noise*noise)
 }
@@ -79,6 +79,13 @@ func (l *line) update(x *[terms]float64, miss, variance float64) {
 		for j := range px {
 			l.p[i][j] -= px[i] * px[j] / s
 		}
+	}
+}
+
+// count counts one more sample, as far as it can: what is old does not become new by it.
+func count(samples *uint32) {
+	if *samples < math.MaxUint32 {
+		*samples++
 	}
 }
 

@@ -185,7 +185,7 @@ func (f *InFlight) Accuracy(index int) (ttft, tpot Accuracy, ok bool) {
 }
 
 func (a *Accuracy) add(predicted, actual float64) {
-	gain := max(latelyGain, 1/float64(a.Samples+1))
+	gain := max(latelyGain, 1/(float64(a.Samples)+1))
 	off := predicted - actual
 	if off < 0 {
 		off = -off
@@ -193,5 +193,5 @@ func (a *Accuracy) add(predicted, actual float64) {
 	a.Predicted += (predicted - a.Predicted) * gain
 	a.Actual += (actual - a.Actual) * gain
 	a.Error += (off/actual - a.Error) * gain
-	a.Samples++
+	count(&a.Samples)
 }

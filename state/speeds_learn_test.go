@@ -205,3 +205,26 @@ func TestAccuracy(t *testing.T) {
 		t.Errorf("after 100 that were right: got %+v", a)
 	}
 }
+
+// TestCountedForLong: what has been learnt from as many samples as can be counted stays so, and moves by little.
+func TestCountedForLong(t *testing.T) {
+	const most = math.MaxUint32
+	f, l, a := newFactor(), newLine(), Accuracy{Predicted: 1, Actual: 1}
+	l.w[0], l.off = 1, leastNoise
+	f.samples, l.samples, a.Samples = most-2, most-2, most-2
+	for range 4 {
+		f.learn(&timing{took: 1.1, others: 1, least: 0.001}, moment{})
+		l.learn(&[terms]float64{1}, 1.1, 0.001)
+		a.add(1, 1.1)
+	}
+	for _, tc := range []struct {
+		name    string
+		samples uint32
+		value   float64
+	}{{"factor", f.samples, f.f}, {"line", l.samples, l.w[0]}, {"accuracy", a.Samples, a.Actual}} {
+		if tc.samples != most || !(tc.value > 1 && tc.value < 1.1) {
+			t.Errorf("%s: got %v after %d samples, want some more than 1 after %d", tc.name, tc.value, tc.samples,
+				uint32(most))
+		}
+	}
+}

@@ -92,8 +92,8 @@ func (f *fixture) wantFailures(t *testing.T, kind string, requests, most int, re
 	}
 }
 
-// TestFailingHolder: a server that holds a prompt and then breaks every connection does not keep the requests with that
-// prompt, though a filter prefers who holds it, and costs them a try where Envoy fails over.
+// TestFailingHolder: a server that holds a prompt and then serves nobody does not keep the requests with that prompt,
+// though a filter prefers who holds it, and costs them a try where Envoy fails over.
 func TestFailingHolder(t *testing.T) {
 	const requests, most = 30, 6 + 1 // as in TestFailingEndpoint
 	inCells(t, func(t *testing.T, f *fixture) {
@@ -117,6 +117,10 @@ func TestFailingHolder(t *testing.T) {
 		f.Publish(t, append(f.pool("sim-1")[1:2], holder)...)
 		wantServer(t, ask(), "scripted")
 		dead.Store(true)
+		if f.Cell.OverrideHost() { // which fails over where no connection is to be had
+			holder.Address = f.dead[0]
+			f.Publish(t, append(f.pool("sim-1")[1:2], holder)...)
+		}
 		lost := 0
 		for range requests {
 			if got := ask(); got.Status != http.StatusOK {

@@ -56,9 +56,10 @@ type precisePrefixCacheScorerParameters struct {
 	// useTCP, modelTokenizerMap} and hf {enabled, tokenizersCacheDir, huggingFaceToken}; without any of them the
 	// servers themselves are asked.
 	IndexerConfig struct{}
-	// KvEventsConfig holds zmqEndpoint, where servers connect to, topicFilter (kv@), concurrency (4), discoverPods (true)
-	// and podDiscoveryConfig {socketPort (5557), replaySocketPort (none), podNamespace}. Its podLabelSelector has no
-	// effect: all endpoints of the pool are listened to. Nor has engineType, vllm or sglang: the events of both are read.
+	// KvEventsConfig holds zmqEndpoint, where servers connect to, topicFilter (kv@), concurrency (4), discoverPods
+	// (true) and podDiscoveryConfig {socketPort (5557), replaySocketPort (none), podNamespace}. Its podLabelSelector
+	// has no effect: all endpoints of the pool are listened to. Nor has engineType, vllm or sglang: the events of both
+	// are read.
 	KvEventsConfig struct{}
 	// SpeculativeIndexing has the blocks of a prompt count where the request was sent, before the server says so.
 	SpeculativeIndexing bool

@@ -22,8 +22,8 @@ type Config struct {
 	// PodNamespace restricts that to the endpoints of one namespace; empty is all.
 	PodNamespace string
 	// SocketPort and ReplaySocketPort are the ports of publishers that do not say theirs at /kv_event_sources or
-	// /server_info; an endpoint NAME-rank-N has N more, unless others of that NAME are at other hosts. Default 5557, and
-	// 0 for no replay.
+	// /server_info; an endpoint NAME-rank-N has N more, unless others of that NAME are at other hosts. Default 5557,
+	// and 0 for no replay.
 	SocketPort, ReplaySocketPort int
 }
 

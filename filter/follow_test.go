@@ -111,6 +111,19 @@ func TestFollowersAreRefused(t *testing.T) {
 	}
 }
 
+// TestFollowersWithLongTokens: what a follower asks for outlasts the look at its token, however long that is.
+func TestFollowersWithLongTokens(t *testing.T) {
+	long := strings.Repeat("0123456789abcdef", 16)
+	m := modes[0]
+	g := newGateway(t, m, 1, strings.Replace(m.configuration(byPrefix, ""), token, long, 1))
+	authorization := [2]string{"authorization", "Bearer " + long}
+	names := g.workers[0].follow("/pintle/v1/names", authorization)
+	if got := names.ResponseBody(); !bytes.Equal(got, make([]byte, 8)) {
+		t.Errorf("names: got %v %q, want two empty lists", names.ResponseHeaders(), got)
+	}
+	wantError(t, g.workers[0].follow("/pintle/v1/journal?at=1.2.3", authorization), 400, "bad_position")
+}
+
 // byPrefix looks for prompts in caches.
 const byPrefix = `{"plugins":[{"type":"prefix-cache-scorer"}]}`
 

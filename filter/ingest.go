@@ -113,9 +113,10 @@ func (s *stream) warnOfWideListener() {
 		"; bind it to 127.0.0.1 or to a unix socket")
 }
 
+// authorized reports whether the request carries the token. It leaves the memory alone in which the head lies.
 func (s *stream) authorized() bool {
 	const scheme = "Bearer "
-	value, ok := hostcalls.RequestHeader(&s.header, "authorization")
+	value, ok := hostcalls.RequestHeader(&s.property, "authorization")
 	if !ok || len(value) < len(scheme) || !strings.EqualFold(value[:len(scheme)], scheme) {
 		return false
 	}

@@ -25,8 +25,10 @@ type turn struct {
 const (
 	// handOverMillis is when a finished response is handed to the sidecar.
 	handOverMillis = 1
-	// handOverFor is how long that is tried, lateMargin how much longer an unknown response may be one of those.
+	// handOverFor is how long that is tried, retryAfter the time between two tries, lateMargin how much longer an unknown
+	// response may be one of those.
 	handOverFor = 30 * time.Second
+	retryAfter  = time.Second / 2
 	lateMargin  = 2 * time.Second
 	// mostUnstored bounds the responses that a worker has to hand over.
 	mostUnstored = 4096
@@ -109,7 +111,7 @@ func (p *plugin) handOver() {
 	}
 	now := hostcalls.Now()
 	for i := 0; i < len(p.unstored); i++ {
-		if t := p.unstored[i]; !t.asked && t.due <= now && !p.tell(t) {
+		if t := p.unstored[i]; !t.asked && !lasts(t.due, now, int64(retryAfter)) && !p.tell(t) {
 			i--
 		}
 	}
@@ -144,7 +146,7 @@ func (p *plugin) heard(t *turn, status int) bool {
 	case status == 413 || status == 409 || status == 400 || now >= t.until:
 		p.stats.turnsLost.Add(1)
 	default:
-		t.due = now + int64(time.Second/2)
+		t.due = now + int64(retryAfter)
 		p.markLate(t.until + int64(lateMargin))
 		return true
 	}

@@ -92,6 +92,12 @@ func (s *stream) field(name string) string {
 	if has(s.config.Plan.OwnedHeaders(), name) {
 		return ""
 	}
+	return s.sent(name)
+}
+
+// sent returns the first value of a header as it came, empty when there is none. It is for the header phase alone, and
+// as valid as the head.
+func (s *stream) sent(name string) string {
 	for i := range s.fields {
 		if s.fields[i].Name == name {
 			return s.fields[i].Value

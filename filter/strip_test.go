@@ -52,6 +52,24 @@ func TestStrip(t *testing.T) {
 	})
 }
 
+// TestStrippedCredentials: where servers shall not see what clients say of who they are, the sidecar is known all the
+// same.
+func TestStrippedCredentials(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(byQueue, `"strip":["Authorization"],`))
+		g.publish(newPool(0))
+		if h := g.workers[0].follow("/pintle/v1/journal").ResponseHeaders(); h.Get(":status") != "200" {
+			t.Errorf("a follower: got %v, want status 200", h)
+		}
+		wantError(t, g.workers[0].follow("/pintle/v1/journal", [2]string{"authorization", ""}), 401, "unauthorized")
+		s := g.workers[0].ask([2]string{"authorization", "Bearer client"})
+		g.wantRanked(s, address(0))
+		if got := s.UpstreamHeaders().Values("authorization"); len(got) > 0 {
+			t.Errorf("authorization: got %q upstream, want none", got)
+		}
+	})
+}
+
 // TestPickersHeadersEndHere: headers that llm-d's clients send to a picker do not reach a server, and are as others are
 // where the configuration is none of llm-d's.
 func TestPickersHeadersEndHere(t *testing.T) {

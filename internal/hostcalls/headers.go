@@ -9,8 +9,8 @@ const (
 	callHeaders     = 6
 )
 
-// RequestHeader returns the value of a request header, several values joined by commas as Envoy joins them; ok is false
-// when there is none. The text lies in b.
+// RequestHeader returns the value of a request header, the first where there are several, but for headers of which
+// Envoy keeps one and joins the values by commas; ok is false when there is none. The text lies in b.
 func RequestHeader(b *Buffer, name string) (value string, ok bool) {
 	return header(b, requestHeaders, name)
 }

@@ -150,7 +150,9 @@ func (p *plugin) Tick() {
 	p.stats.tell(now)
 	p.lookWhetherBusy(now)
 	received := p.pool.snapshot.ReceivedAt
-	stale := received != 0 && now-received > int64(p.config.Plan.Staleness().After)
+	age, most := now-received, int64(p.config.Plan.Staleness().After)
+	// By a clock that was set back the last one is from later on.
+	stale := received != 0 && (age > most || age < -most)
 	if stale == p.stale {
 		return
 	}

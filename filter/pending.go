@@ -133,7 +133,7 @@ func (s *stream) ask(call *hostcalls.Call, then func(hostcalls.Answer) hostcalls
 		s.goOn(then(a))
 	})
 	if err != nil {
-		hostcalls.LogWarn("pintle: cluster " + call.Cluster + " cannot be asked: " + err.Error())
+		s.cannotAsk.warn("cluster " + call.Cluster + " cannot be asked: " + err.Error())
 		s.phase = holding
 		return then(hostcalls.Answer{})
 	}

@@ -36,6 +36,8 @@ type plugin struct {
 	// that it got them.
 	learning []byte
 	handed   bool
+	// cannotAsk and wrongToken tell why the sidecar answers no question.
+	cannotAsk, wrongToken seldom
 }
 
 const (

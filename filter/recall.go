@@ -71,7 +71,7 @@ func (s *stream) fetchHistory(store *scoring.ResponsesStore, id string) hostcall
 func (s *stream) storeFailed(status int) hostcalls.Action {
 	s.stats.turnsUnavailable.Add(1)
 	if status == 401 {
-		hostcalls.LogWarn("pintle: the sidecar refuses the token of responses-store: ingest.token and the sidecar's " +
+		s.wrongToken.warn("the sidecar refuses the token of responses-store: ingest.token and the sidecar's " +
 			"envoy.token must be the same")
 	}
 	return s.refuse(storeUnavailable)

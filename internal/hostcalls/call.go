@@ -15,7 +15,7 @@ type Call struct {
 
 // Answer is what came of a Call.
 type Answer struct {
-	// Status is 0 when the call was reset. A cluster that cannot be reached is a 503 of Envoy's, one too slow a 504.
+	// Status is 0 when the call was reset. A server that cannot be reached is a 503 of Envoy's, one too slow a 504.
 	Status int
 	// Body is valid during the callback only.
 	Body []byte
@@ -30,7 +30,8 @@ type pendingCall struct {
 
 // Dispatch sends a call on behalf of a stream. done is called once, later, in a callback of its own in which host calls
 // are about that stream, unless the stream or the plug-in has ended before. An error means that nothing was sent: Envoy
-// does not know the cluster, or a header is missing. b is where the answer's body is put.
+// does not know the cluster, knows no server of it or has no room for another request to it, or a header is missing. b
+// is where the answer's body is put.
 func Dispatch(b *Buffer, stream uint32, c *Call, done func(Answer)) error {
 	return dispatch(c, pendingCall{b, stream, done})
 }

@@ -11,7 +11,7 @@ import (
 // headerReason tells clients and logs why a request was refused, as a stable code.
 const headerReason = "x-pintle-reason"
 
-// headerWants tells the sidecar, in the answer to a snapshot, what the configuration goes by beside load.
+// headerWants tells the sidecar, in the answer to a snapshot, what the plug-ins go by beside load.
 const headerWants = "x-pintle-wants"
 
 // headerVersion tells the sidecar, in the answer to a snapshot, which module this is.
@@ -62,7 +62,7 @@ func (s *stream) answer(status int, reason string, body []byte, more ...[2]strin
 	switch {
 	case reason != "":
 		headers = [][2]string{{"content-type", "application/json"}, {headerReason, reason}}
-	case s.config.Plan.ReadsModels():
+	case s.readModels > 0:
 		headers = [][2]string{{headerWants, "models"}}
 	}
 	headers = append(headers, more...)

@@ -13,6 +13,26 @@ const readsModels = `{"featureGates":["dataLayer"],"plugins":[{"type":"queue-sco
 	{"type":"model-server-protocol-models"}],
 	"data":{"sources":[{"pluginRef":"models-data-source","extractors":[{"pluginRef":"model-server-protocol-models"}]}]}}`
 
+// TestListsAreAskedForByAnyPlugin: what takes the snapshots asks for lists of models where another plug-in of the VM
+// goes by them, for as long as that is there.
+func TestListsAreAskedForByAnyPlugin(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+	w := g.workers[0]
+	want := func(when, wants string) {
+		t.Helper()
+		h := w.post(newPool(0).message(t, g.next())).ResponseHeaders()
+		if got := h.Get("x-pintle-wants"); got != wants || h.Get(":status") != "204" {
+			t.Errorf("%s: got %v, want it to ask for %q", when, h, wants)
+		}
+	}
+	want("no plug-in goes by lists", "")
+	bare := startPlugin(t, w.Worker, wazerohost.PluginConfig{Configuration: readsModels, Listener: "127.0.0.1:10001"})
+	want("a bare document", "models")
+	bare.Stop()
+	want("it is gone", "")
+}
+
 // listing is three endpoints of which the first lists model m and the second another one. Without lists a sidecar has
 // yet to read them, as one that was started anew does once an Envoy has asked for them.
 func listing(lists bool) *pool {

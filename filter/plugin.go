@@ -84,6 +84,9 @@ func (p *plugin) Start(configuration []byte) error {
 			"this VM takes them")
 	}
 	p.config = config
+	if config.Plan.ReadsModels() {
+		p.readModels++
+	}
 	p.warnOfEnvoy()
 	p.pool.plan, p.pool.snapshot.Store = config.Plan, &p.data
 	declareReport()
@@ -187,6 +190,9 @@ func (p *plugin) lookWhetherBusy(now int64) {
 func (p *plugin) Stop() {
 	p.history.flush(&p.pool)
 	p.leave()
+	if p.config != nil && p.config.Plan.ReadsModels() {
+		p.readModels--
+	}
 	p.stats.tell(hostcalls.Now())
 	// Envoy's timer goes on at its last period for as long as there is the VM, though nobody is called any more.
 	_ = hostcalls.SetTick(0)

@@ -45,6 +45,8 @@ type worker struct {
 	turnScan openai.Turn
 	keptFree [][]byte
 	keptMade int
+	// readModels are how many plug-ins go by lists of models. The one that takes snapshots may be another.
+	readModels int
 	// precise is what the sidecar has said of the prompt that is being decided.
 	precise scoring.PreciseMatches
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
@@ -210,31 +209,6 @@ func (s *stream) decided() {
 	} else {
 		s.history.catchUp(&s.pool, e.Time)
 	}
-}
-
-// client is the hash of the client's address, 0 when Envoy does not tell it.
-func (s *stream) client() uint64 {
-	address, _ := hostcalls.Property(&s.property, sourceAddress)
-	return journal.HashName(hostcalls.Text(network(address)))
-}
-
-// network is the part of ip:port that a client cannot choose: an IPv4 address, or the first 64 bits of an IPv6 address,
-// as far as they are not zeros.
-func network(address []byte) []byte {
-	if len(address) == 0 || address[0] != '[' {
-		port := bytes.LastIndexByte(address, ':')
-		return address[:max(port, 0)]
-	}
-	groups := 0
-	for i, c := range address {
-		if c == ']' || c == ':' && (groups == 3 || i+1 < len(address) && address[i+1] == ':') {
-			return address[1:i]
-		}
-		if c == ':' {
-			groups++
-		}
-	}
-	return address
 }
 
 // completed journals the end of the stream, if its decision was journaled.

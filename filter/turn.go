@@ -25,8 +25,8 @@ type turn struct {
 const (
 	// handOverMillis is when a finished response is handed to the sidecar.
 	handOverMillis = 1
-	// handOverFor is how long that is tried, retryAfter the time between two tries, lateMargin how much longer an unknown
-	// response may be one of those.
+	// handOverFor is how long that is tried, retryAfter the time between two tries, lateMargin how much longer an
+	// unknown response may be one of those.
 	handOverFor = 30 * time.Second
 	retryAfter  = time.Second / 2
 	lateMargin  = 2 * time.Second

@@ -49,6 +49,7 @@ type Cycle struct {
 	input, output  uint32
 	mix            []share
 	candidates     []*Endpoint
+	earlier        []*Endpoint // of the profile that ran before, while one runs
 	// reserves are candidates that a Preference passed over, while reserving is set.
 	reserves      []*Endpoint
 	reserving     bool
@@ -207,8 +208,8 @@ func (c *Cycle) Peer() *Endpoint {
 // Primary returns what became of the profile that serves the request.
 func (c *Cycle) Primary() *Result { return &c.results[c.plan.handler.Primary(c)] }
 
-// Candidates are the endpoints that the filters of the profile that ran last have left. Valid until the next profile
-// runs.
+// Candidates are the endpoints that are left of all in the profile that ran last, of several the last one that left
+// any: who finds nobody serves nothing. Valid until the next profile runs.
 func (c *Cycle) Candidates() []*Endpoint { return c.candidates }
 
 // Serves reports whether e may serve the model that the request asks for, is in the request's subset, and was not
@@ -243,10 +244,10 @@ func (c *Cycle) begin() {
 	c.media, c.mediaKnown, c.idsKnown = c.media[:0], false, false
 	c.predictions = c.predictions[:0]
 	c.user, c.userName, c.input, c.output = 0, "", 0, 0
-	c.mix, c.sessions = c.mix[:0], c.sessions[:0]
+	c.mix, c.sessions, c.candidates = c.mix[:0], c.sessions[:0], c.candidates[:0]
 	c.strategy = ""
 	if cap(c.candidates) < n {
-		c.candidates = make([]*Endpoint, 0, n)
+		c.candidates, c.earlier = make([]*Endpoint, 0, n), make([]*Endpoint, 0, n)
 		c.scores = make([]float64, n)
 		c.totals = make([]float64, n)
 		c.mixed = make([]float64, n)

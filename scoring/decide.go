@@ -136,6 +136,7 @@ func (c *Cycle) leavesChoice(p *profile, r *Result) bool {
 	c.excludeFailing(p, r)
 	if len(c.candidates) == 0 {
 		r.State = Failed
+		c.candidates, c.earlier = c.earlier, c.candidates
 		return false
 	}
 	if c.Request.Unjudged {
@@ -178,7 +179,8 @@ func (c *Cycle) pick(p *profile, totals []float64, r *Result) {
 
 // reset makes every endpoint a candidate that serves the model and is in the request's subset.
 func (c *Cycle) reset(p *profile) {
-	c.candidates, c.reserves, c.reserving = c.candidates[:0], c.reserves[:0], false
+	c.candidates, c.earlier = c.earlier[:0], c.candidates
+	c.reserves, c.reserving = c.reserves[:0], false
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
 		if why := c.removedBy(i); why == "" {

@@ -108,3 +108,46 @@ func TestUnmet(t *testing.T) {
 		})
 	}
 }
+
+// TestUnmetStages: a stage that finds nobody, or only who fails, is left out, and who serves the request without it is
+// judged.
+func TestUnmetStages(t *testing.T) {
+	const ttft = "x-slo-ttft-ms"
+	for _, tc := range []struct {
+		name, objective string
+		inFlight        []int  // tokens at each endpoint, of which the first one is made for decode
+		failing         string // which endpoints do
+		after           int
+	}{
+		{"in time at decode, nobody for prefill", "60000", []int{3500}, "", 0},
+		{"late at decode, nobody for prefill", "50", []int{3500}, "", 4},
+		{"in time at decode, prefill fails", "60000", []int{3500, 1500}, "b", 0},
+		{"late at decode, prefill fails", "50", []int{3500, 1500}, "b", 4},
+		{"late at prefill", "50", []int{3500, 1500}, "", 2},
+		{"late at decode alone", "3000", []int{9000, 1500}, "", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.FailingPlan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"},
+				{"type": "always-disagg-pd-decider"}, {"type": "disagg-profile-handler", "parameters": {"deciders":
+				{"prefill": "always-disagg-pd-decider"}}}, {"type": "latency-slo-admitter", "parameters":
+				{"unmet": "refuse"}},
+				{"type": "by-label", "name": "d", "parameters": {"label": "role", "validValues": ["d"]}},
+				{"type": "by-label", "name": "p", "parameters": {"label": "role", "validValues": ["p"]}}],
+				"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "d"}, {"pluginRef": "queue-scorer"}]},
+				{"name": "prefill", "plugins": [{"pluginRef": "p"}, {"pluginRef": "queue-scorer"}]}]}`, plantest.Neutral)
+			c := taught(t, plan, 64, tc.inFlight)
+			for i, role := range []string{"d", "p"}[:len(tc.inFlight)] {
+				c.Pool.Endpoints[i].Labels = []scoring.Label{{Key: "role", Value: role}}
+			}
+			plantest.FailThose(c.Pool, tc.failing)
+			c.Request.Headers = plantest.Headers(plan, map[string]string{ttft: tc.objective})
+			_, failure := plan.Decide(c)
+			if failure == nil {
+				failure = &scoring.Failure{}
+			}
+			if failure.RetryAfter != tc.after || (failure.Reason == "slo_unmet") != (tc.after > 0) {
+				t.Errorf("got %+v, want to come again after %d s, 0 for none", *failure, tc.after)
+			}
+		})
+	}
+}

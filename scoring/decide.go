@@ -4,10 +4,13 @@ package scoring
 // decision, or why there are none.
 func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	c.plan = p
-	if c.Pool == nil || len(c.Pool.Endpoints) == 0 {
+	if c.Pool == nil {
 		return nil, NoEndpoints
 	}
 	c.begin()
+	if len(c.Pool.Endpoints) == 0 {
+		return nil, NoEndpoints
+	}
 	asked := c.Request.Model
 	c.rewrite()
 	if failure := c.selectModel(); failure != nil {

@@ -54,6 +54,11 @@ func (l *Linker) Find(name string) (plugin Plugin, kind string) {
 	return d.plugin, d.kind
 }
 
+// Scores reports whether a profile has scorers, as far as plug-ins are known.
+func (l *Linker) Scores(profile int) bool {
+	return l.compiler.unknown || len(l.compiler.plan.profiles[profile].scorers) > 0
+}
+
 // NotDeclared says that no plug-in has a name, and which there are, for a mistake.
 func (l *Linker) NotDeclared(name string) string { return l.compiler.notDeclared(name) }
 

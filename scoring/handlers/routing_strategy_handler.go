@@ -34,6 +34,8 @@ type routingStrategyHandler struct {
 	// weights are those of the request at hand, by strategy; first is the profile that it named first.
 	weights []int
 	first   int
+	// wrong notes what is wrong with the default; nil where none is given, or that has been noted.
+	wrong func(text string)
 }
 
 type routingStrategyHandlerParameters struct {
@@ -94,16 +96,34 @@ func (h *routingStrategyHandler) readDefault(b *scoring.Builder) {
 		if !ok || b.Has("default") {
 			continue
 		}
-		if failure := h.parse(value); failure != nil {
-			b.Mistake("", "the environment variable "+name+" is "+strconv.Quote(value)+": "+failure.Message)
-		}
 		h.fallback = value
+		h.wrong = func(text string) {
+			b.Mistake("", "the environment variable "+name+" is "+strconv.Quote(value)+": "+text)
+		}
 		break
 	}
-	b.String("default", &h.fallback)
-	if failure := h.parse(h.fallback); failure != nil && b.Has("default") {
-		b.Mistake("default", failure.Message)
+	if b.String("default", &h.fallback); b.Has("default") {
+		h.wrong = func(text string) { b.Mistake("default", text) }
 	}
+	if h.wrong == nil {
+		return
+	}
+	if failure := h.parse(h.fallback); failure != nil {
+		h.wrong(failure.Message)
+		h.wrong = nil
+	}
+}
+
+// Link implements scoring.Linked: whether the default can be mixed shows once the profiles have their scorers.
+func (h *routingStrategyHandler) Link(l *scoring.Linker) {
+	if h.wrong == nil {
+		return
+	}
+	h.parse(h.fallback)
+	if _, failure := h.mixes(l); failure != nil {
+		h.wrong(failure.Message)
+	}
+	h.wrong = nil
 }
 
 // Admit implements scoring.Admitter.
@@ -116,29 +136,35 @@ func (h *routingStrategyHandler) Admit(c *scoring.Cycle) *scoring.Failure {
 		return failure
 	}
 	c.SetStrategy(text)
-	profiles := 0
-	for i := range h.strategies {
-		if h.leads(i) {
-			profiles++
-		}
-	}
-	if profiles < 2 {
-		return nil
+	if mixes, failure := h.mixes(c); !mixes {
+		return failure
 	}
 	c.Mix(h.first, h.weightOf(h.first))
 	for i, s := range h.strategies {
-		if !h.leads(i) {
-			continue
-		}
-		if !c.Scores(s.profile) {
-			return invalidStrategy(strconv.Quote(s.name) +
-				" does not score endpoints and cannot be mixed with other strategies")
-		}
-		if s.profile != h.first {
+		if h.leads(i) && s.profile != h.first {
 			c.Mix(s.profile, h.weightOf(s.profile))
 		}
 	}
 	return nil
+}
+
+// mixes reports whether strategies of several profiles count, or what keeps these from being mixed. of knows which of
+// them score endpoints.
+func (h *routingStrategyHandler) mixes(of interface{ Scores(profile int) bool }) (bool, *scoring.Failure) {
+	profiles, blind := 0, -1
+	for i, s := range h.strategies {
+		if !h.leads(i) {
+			continue
+		}
+		if profiles++; blind < 0 && !of.Scores(s.profile) {
+			blind = i
+		}
+	}
+	if profiles > 1 && blind >= 0 {
+		return false, invalidStrategy(strconv.Quote(h.strategies[blind].name) +
+			" does not score endpoints and cannot be mixed with other strategies")
+	}
+	return profiles > 1, nil
 }
 
 // leads reports whether a strategy counts, and is the first of its profile that does.

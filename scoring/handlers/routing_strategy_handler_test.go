@@ -294,18 +294,33 @@ func TestRoutingStrategyHandlerWithoutDefault(t *testing.T) {
 func TestRoutingStrategyHandlerParameters(t *testing.T) {
 	config := func(parameters string) string {
 		return `{"plugins": [{"type": "routing-strategy-handler", "parameters": ` + parameters +
-			`}, {"type": "random-picker"}],
-			"schedulingProfiles": [{"name": "a", "plugins": [{"pluginRef": "random-picker"}]}, {"name": "b"}]}`
+			`}, {"type": "random-picker"}, {"type": "least-request"}],
+			"schedulingProfiles": [{"name": "a", "plugins": [{"pluginRef": "least-request"}]},
+			{"name": "b", "plugins": [{"pluginRef": "least-request"}]},
+			{"name": "chance", "plugins": [{"pluginRef": "random-picker"}]}]}`
 	}
+	const unmixed = `"chance" does not score endpoints and cannot be mixed with other strategies`
 	tests := []struct {
 		name, parameters, want string
 		environment            map[string]string
 	}{
 		{name: "all", parameters: `{"header": "X-Strategy", "default": "y", "strategies": {"x": "a", "y": "b"}}`},
 		{name: "default mixes", parameters: `{"default": "a:2,b:1"}`},
+		{name: "default scores nothing", parameters: `{"default": "chance"}`},
+		{name: "default mixes what scores nothing, with weight 0", parameters: `{"default": "a,chance:0,b"}`},
+		{
+			name: "default mixes what scores nothing", parameters: `{"default": "a,chance"}`,
+			want: `plugins[0](routing-strategy-handler).parameters.default: ` + unmixed,
+		},
+		{
+			name: "the environment mixes what scores nothing", parameters: `{}`,
+			environment: map[string]string{"ROUTING_ALGORITHM": "chance:1,a:3"},
+			want: `plugins[0](routing-strategy-handler).parameters: the environment variable ROUTING_ALGORITHM is ` +
+				`"chance:1,a:3": ` + unmixed,
+		},
 		{
 			name: "unknown default", parameters: `{"default": "c"}`,
-			want: `plugins[0](routing-strategy-handler).parameters.default: no routing strategy is named "c"; known are a, b`,
+			want: `plugins[0](routing-strategy-handler).parameters.default: no routing strategy is named "c"; known are a, b, chance`,
 		},
 		{
 			name: "default is not listed", parameters: `{"default": "a", "strategies": {"x": "a"}}`,
@@ -313,7 +328,7 @@ func TestRoutingStrategyHandlerParameters(t *testing.T) {
 		},
 		{
 			name: "unknown profile", parameters: `{"strategies": {"x": "c"}}`,
-			want: `plugins[0](routing-strategy-handler).parameters.strategies.x: no scheduling profile is named "c"; the profiles are a, b`,
+			want: `plugins[0](routing-strategy-handler).parameters.strategies.x: no scheduling profile is named "c"; the profiles are a, b, chance`,
 		},
 		{
 			name: "name with a comma", parameters: `{"strategies": {"x,y": "a"}}`,
@@ -329,7 +344,7 @@ func TestRoutingStrategyHandlerParameters(t *testing.T) {
 		{
 			name: "the one that AIBrix reads comes first", parameters: `{}`,
 			environment: map[string]string{"ROUTING_ALGORITHM": "c", "AIBRIX_ROUTING_ALGORITHM": "a"},
-			want:        `plugins[0](routing-strategy-handler).parameters: the environment variable ROUTING_ALGORITHM is "c": no routing strategy is named "c"; known are a, b`,
+			want:        `plugins[0](routing-strategy-handler).parameters: the environment variable ROUTING_ALGORITHM is "c": no routing strategy is named "c"; known are a, b, chance`,
 		},
 		{
 			name: "the other one does not count then", parameters: `{}`,
@@ -338,7 +353,7 @@ func TestRoutingStrategyHandlerParameters(t *testing.T) {
 		{
 			name: "unknown in the environment", parameters: `{}`,
 			environment: map[string]string{"AIBRIX_ROUTING_ALGORITHM": "prefix-aware"},
-			want:        `plugins[0](routing-strategy-handler).parameters: the environment variable AIBRIX_ROUTING_ALGORITHM is "prefix-aware": no routing strategy is named "prefix-aware"; known are a, b`,
+			want:        `plugins[0](routing-strategy-handler).parameters: the environment variable AIBRIX_ROUTING_ALGORITHM is "prefix-aware": no routing strategy is named "prefix-aware"; known are a, b, chance`,
 		},
 		{name: "parameter beats the environment", parameters: `{"default": "a"}`,
 			environment: map[string]string{"ROUTING_ALGORITHM": "c"}},

@@ -104,7 +104,7 @@ func (c *Cycle) adoptPathModel() {
 	if r.Model != "" || r.PathModel == "" {
 		return
 	}
-	if served, _ := c.Served(r.PathModel); served {
+	if c.Service(r.PathModel) > Unserved {
 		r.Model = r.PathModel
 	}
 }

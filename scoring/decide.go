@@ -12,6 +12,7 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		return nil, NoEndpoints
 	}
 	asked := c.Request.Model
+	c.readSubset()
 	c.rewrite()
 	if failure := c.selectModel(); failure != nil {
 		return nil, failure
@@ -20,7 +21,7 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if !c.findServing(c.Request.Model) {
 		return nil, modelNotFound(asked, c.Request.Model)
 	}
-	if !c.restrict() {
+	if !c.reaches() {
 		return nil, OutsideSubset
 	}
 	if failure := c.admit(); failure != nil {

@@ -78,16 +78,35 @@ func quoteShort(text string) string {
 	return strconv.Quote(text[:end]) + "..."
 }
 
-// Served reports whether any endpoint answers to model, as far as models are known. sound reports whether one of them
-// does not fail.
-func (c *Cycle) Served(model string) (served, sound bool) {
+// Service says how well a model is served, as far as models are known.
+type Service uint8
+
+// The services, the best one last.
+const (
+	// Unserved is a model that no endpoint answers to.
+	Unserved Service = iota
+	// ServedElsewhere is one that none answers to of those in the request's subset.
+	ServedElsewhere
+	// ServedFailing is one that only such endpoints answer to as fail.
+	ServedFailing
+	// Served is any other.
+	Served
+)
+
+// Service is how well a model is served, by the best of its endpoints.
+func (c *Cycle) Service(model string) (best Service) {
 	if !c.findServing(model) {
-		return false, false
+		return Unserved
 	}
+	best = ServedElsewhere
 	for i, serves := range c.serving {
-		if serves && !c.Fails(&c.Pool.Endpoints[i]) {
-			return true, true
+		switch {
+		case !serves || !c.inSubset(i):
+		case !c.Fails(&c.Pool.Endpoints[i]):
+			return Served
+		default:
+			best = ServedFailing
 		}
 	}
-	return true, false
+	return best
 }

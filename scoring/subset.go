@@ -29,11 +29,11 @@ func (p *Pool) indexHosts() {
 	})
 }
 
-// restrict finds out which endpoints the request's subset names, and reports whether any of those that serve the model
-// is among them. Ports do not count, as in the endpoint picker protocol.
-func (c *Cycle) restrict() (left bool) {
+// readSubset finds out which endpoints the request's subset names. Ports do not count, as in the endpoint picker
+// protocol.
+func (c *Cycle) readSubset() {
 	if !c.Request.Restricted {
-		return true
+		return
 	}
 	c.named = scratch.Resize(c.named, len(c.Pool.Endpoints))
 	clear(c.named)
@@ -43,13 +43,12 @@ func (c *Cycle) restrict() (left bool) {
 		if address, rest = nextAddress(rest); address == "" {
 			break
 		}
-		left = c.name(hostOf(address)) || left
+		c.name(hostOf(address))
 	}
-	return left
 }
 
-// name marks the endpoints of a host, and reports whether one of them serves the model.
-func (c *Cycle) name(host string) (serves bool) {
+// name marks the endpoints of a host.
+func (c *Cycle) name(host string) {
 	hash := journal.HashName(host)
 	at, _ := slices.BinarySearchFunc(c.Pool.hosts, hash, func(h hostPlace, hash uint64) int {
 		return cmp.Compare(h.host, hash)
@@ -58,11 +57,23 @@ func (c *Cycle) name(host string) (serves bool) {
 		if h.host != hash {
 			break
 		}
-		if c.serving[h.endpoint] && c.Pool.Endpoints[h.endpoint].Host() == host {
-			c.named[h.endpoint], serves = true, true
+		if c.Pool.Endpoints[h.endpoint].Host() == host {
+			c.named[h.endpoint] = true
 		}
 	}
-	return serves
+}
+
+// inSubset reports whether the request may go to an endpoint, as far as its subset says.
+func (c *Cycle) inSubset(i int) bool { return !c.Request.Restricted || c.named[i] }
+
+// reaches reports whether any of the endpoints that serve the model is in the subset.
+func (c *Cycle) reaches() bool {
+	for i, serves := range c.serving {
+		if serves && c.inSubset(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // removedBy says what keeps an endpoint from being a candidate, empty for nothing.
@@ -70,7 +81,7 @@ func (c *Cycle) removedBy(i int) string {
 	switch {
 	case !c.serving[i]:
 		return removedModel
-	case c.Request.Restricted && !c.named[i]:
+	case !c.inSubset(i):
 		return removedSubset
 	case len(c.excluded) > 0 && c.excluded[i]:
 		return removedScreen

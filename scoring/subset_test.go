@@ -51,10 +51,11 @@ func TestRestrict(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c.Request.Subset = tt.subset
-			left := c.restrict()
+			c.readSubset()
+			left := c.reaches()
 			var got []int
 			for i, named := range c.named {
-				if named {
+				if named && c.serving[i] {
 					got = append(got, i)
 				}
 			}
@@ -74,7 +75,7 @@ func TestCostOfSubsets(t *testing.T) {
 		c, least := restricted(n), time.Duration(1<<62)
 		for range 500 {
 			began := time.Now()
-			c.restrict()
+			c.readSubset()
 			least = min(least, time.Since(began))
 		}
 		return least * 1000 / time.Duration(n)
@@ -132,7 +133,8 @@ func TestPoolThatChanges(t *testing.T) {
 		if !c.findServing("m") {
 			t.Fatalf("hosts %s: none serves the model", hosts)
 		}
-		left, got := c.restrict(), []int(nil)
+		c.readSubset()
+		left, got := c.reaches(), []int(nil)
 		for i := range p.Endpoints {
 			if c.removedBy(i) == "" {
 				got = append(got, i)

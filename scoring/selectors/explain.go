@@ -7,21 +7,17 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/multifactor"
 )
 
-// What keeps a model from being considered.
-const (
-	removedUnserved = "not served"
-	removedFailing  = "failing"
-)
+// removed says what keeps a model from being considered.
+var removed = [scoring.Served + 1]string{scoring.Unserved: "not served", scoring.ServedElsewhere: "subset",
+	scoring.ServedFailing: "failing"}
 
 // explain tells of the selection just made.
 func (s *multiFactorSelector) explain(c *scoring.Cycle, d *decision, model, reason string) *scoring.Selection {
 	x := &scoring.Selection{Decision: d.name, Model: model, Reason: reason}
 	next := 0
 	for i := range d.models {
-		option := scoring.ModelOption{Model: d.models[i].name, Removed: removedUnserved}
-		if served, _ := c.Served(option.Model); served {
-			option.Removed = removedFailing
-		}
+		option := scoring.ModelOption{Model: d.models[i].name}
+		option.Removed = removed[c.Service(option.Model)]
 		if next < len(s.refs) && s.refs[next] == &d.models[i] {
 			candidate := &s.candidates[next]
 			option.Removed, option.Score = candidate.Broken, candidate.Score

@@ -33,10 +33,10 @@ import (
 //	      semantics: documented       # or source
 //
 // A model that no endpoint serves, as far as models are known, is not considered, nor is one whose endpoints all fail
-// while others do not. What is above a ceiling of slo is removed; 0 is no ceiling, a value equal to it passes, and so
-// does an unknown one. If none is left, on_no_candidates takes the one with the least prompt_per_1m, or the first that
-// is listed, or refuses the request with 503 slo_exceeded. A request whose models are all unserved is refused with 503
-// no_model.
+// while others do not, or are all outside the request's subset while others are not. What is above a ceiling of slo is
+// removed; 0 is no ceiling, a value equal to it passes, and so does an unknown one. If none is left, on_no_candidates
+// takes the one with the least prompt_per_1m, or the first that is listed, or refuses the request with 503
+// slo_exceeded. A request whose models are all unserved is refused with 503 no_model.
 //
 // Formula: the sum of weight x rating. Over the models left, quality is rated (v - min) / (max - min), the others 1 -
 // (v - min) / (max - min), and 0.5 where all are equal. Weights below 0 count as 0, and are divided by their sum; if
@@ -202,9 +202,7 @@ func (s *multiFactorSelector) SelectModel(c *scoring.Cycle) (model string, failu
 }
 
 func (s *multiFactorSelector) choose(c *scoring.Cycle, d *decision) (model string, failure *scoring.Failure) {
-	if s.gather(c, d, false); len(s.candidates) == 0 {
-		s.gather(c, d, true)
-	}
+	s.gather(c, d)
 	left := d.policy.Rate(s.candidates)
 	chosen, reason := multifactor.Best(s.candidates), reasonScore
 	switch {
@@ -229,13 +227,18 @@ func (s *multiFactorSelector) choose(c *scoring.Cycle, d *decision) (model strin
 	return model, failure
 }
 
-// gather makes candidates of the models that are served, those whose endpoints all fail if it shall.
-func (s *multiFactorSelector) gather(c *scoring.Cycle, d *decision, failing bool) {
+// gather makes candidates of the models that are served best.
+func (s *multiFactorSelector) gather(c *scoring.Cycle, d *decision) {
 	s.candidates, s.refs = s.candidates[:0], s.refs[:0]
+	best := scoring.ServedElsewhere
 	for i := range d.models {
 		m := &d.models[i]
-		if served, sound := c.Served(m.name); !served || !sound && !failing {
+		service := c.Service(m.name)
+		switch {
+		case service < best:
 			continue
+		case service > best:
+			s.candidates, s.refs, best = s.candidates[:0], s.refs[:0], service
 		}
 		signals := multifactor.Signals{Quality: m.quality, Cost: m.cost, InFlight: c.InFlightOfModel(m.place)}
 		signals.TTFTMillis, signals.TPOTMillis = c.LatencyOfModel(m.hash, d.policy.Quantile())

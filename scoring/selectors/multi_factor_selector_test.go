@@ -136,6 +136,38 @@ func TestUnservedModels(t *testing.T) {
 	}
 }
 
+// TestModelsOfASubset: a model that nobody serves of those that the request may go to is not considered.
+func TestModelsOfASubset(t *testing.T) {
+	for _, tt := range []struct {
+		name, subset, failing, want, removed string // why large is
+	}{
+		{"all", "10.0.0.1,10.0.0.2,10.0.0.3", "", "large", ""},
+		{"who serves both", "10.0.0.3", "", "large", ""},
+		{"who serves the other one", "10.0.0.2:1", "", "small", "subset"},
+		{"who serves neither", "10.0.0.4", "", "503 no_endpoints", ""},
+		{"nobody", "10.0.0.9", "", "503 no_endpoints", ""},
+		{"who fails, beside one outside", "10.0.0.1,10.0.0.2", "a", "small", "failing"},
+		{"who fails alone", "10.0.0.1", "a", "large", ""},
+		{"who fails alone, and all others", "10.0.0.2", "abc", "small", "subset"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFleet(t, decision("auto", quality), []string{"large"}, []string{"small"}, []string{"small", "large"},
+				[]string{"other"})
+			for i := range f.cycle.Pool.Endpoints {
+				f.cycle.Pool.Endpoints[i].Address = fmt.Sprintf("10.0.0.%d:8000", i+1)
+			}
+			f.cycle.Pool.Enter()
+			plantest.FailThose(f.cycle.Pool, tt.failing)
+			f.cycle.Request.Restricted, f.cycle.Request.Subset = true, tt.subset
+			f.wantModel(t, "of "+tt.subset, "auto", tt.want)
+			f.cycle.Request.Model = "auto"
+			if got := plantest.Decide(f.plan, f.cycle).Selection.Models[0].Removed; got != tt.removed {
+				t.Errorf("large is removed by %q, want %q", got, tt.removed)
+			}
+		})
+	}
+}
+
 // TestFailingModels: a model whose endpoints all fail is not considered, unless that is so of all.
 func TestFailingModels(t *testing.T) {
 	for _, tt := range []struct{ name, failing, want string }{

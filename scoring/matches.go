@@ -22,7 +22,8 @@ type PrefixProducer interface {
 // MatchKey names a producer of prefix matches.
 type MatchKey int
 
-// FirstPrefixMatches names the first producer of all that is none of media, none where there is no such.
+// FirstPrefixMatches names the first producer of all that says which prompts are in caches, as one of media and a
+// PlacementProducer do not; none where there is no such.
 const FirstPrefixMatches MatchKey = -1
 
 // PrefixMatches is what a producer found.
@@ -134,13 +135,16 @@ type MediaProducer interface {
 	MediaKey() MatchKey
 }
 
+// PlacementProducer is a PrefixProducer whose matches say where a prompt shall go, whatever is in the caches there.
+type PlacementProducer interface{ PlacesPrompts() }
+
 // mediaProducer is the one that is added where none is named and none of this name is declared.
 const mediaProducer = "mm-embeddings-cache-producer"
 
 // findFirstMatches finds what FirstPrefixMatches stands for.
 func (c *compiler) findFirstMatches() {
 	c.plan.firstMatches = MatchKey(slices.IndexFunc(c.plan.producers, func(p PrefixProducer) bool {
-		return !is[MediaProducer](p)
+		return !is[MediaProducer](p) && !is[PlacementProducer](p)
 	}))
 }
 

@@ -100,6 +100,9 @@ func NewBurstPrefixCacheProducer(b *scoring.Builder) scoring.Plugin {
 // MatchKey implements scoring.PrefixProducer.
 func (p *burstPrefixCacheProducer) MatchKey() scoring.MatchKey { return p.key }
 
+// PlacesPrompts implements scoring.PlacementProducer.
+func (p *burstPrefixCacheProducer) PlacesPrompts() {}
+
 // Produce implements scoring.PrefixProducer.
 func (p *burstPrefixCacheProducer) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
 	if c.Pool.State == nil || c.Pool.State.Bursts == nil || p.most == 0 {

@@ -1,6 +1,7 @@
 package producers_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,53 @@ func TestBurstShares(t *testing.T) {
 		if a, b := scores["a"], scores["b"]; lease > 0 && (max(a, b) != 1 || min(a, b) != 0) {
 			t.Errorf("prompt %d: scores %v, want 1 for one of both", lease, scores)
 		}
+	}
+}
+
+// TestLoadBesideBursts: where a burst's prompts shall go is not where they are in caches, and what is in flight counts
+// by caches alone.
+func TestLoadBesideBursts(t *testing.T) {
+	const bursts, approx = `{"type": "burst-prefix-cache-producer"}, `, `{"type": "approx-prefix-cache-producer"}, `
+	const tokens = 160
+	first := strings.Repeat("0123456789abcdef", tokens/4)
+	for _, tc := range []struct {
+		name, producers, prompt string
+		want                    []float64 // at the endpoint of the burst, and at the other one
+	}{
+		{"a new prompt", bursts, strings.Repeat("fedcba9876543210", tokens/4), []float64{tokens, tokens}},
+		{"an equal prompt", bursts, first, []float64{tokens, tokens}},
+		{"a new prompt, by caches", bursts + approx, strings.Repeat("fedcba9876543210", tokens/4),
+			[]float64{192, 192}},
+		{"an equal prompt, by caches", bursts + approx, first, []float64{0, 192}},
+		{"a new prompt, by the producer that is named", bursts + `{"type": "inflight-load-producer", "parameters":
+			{"prefixMatchInfoProducerName": "burst-prefix-cache-producer"}}, `,
+			strings.Repeat("fedcba9876543210", tokens/4), []float64{192, 0}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [`+tc.producers+
+				`{"type": "prefix-cache-scorer", "parameters": {"prefixMatchInfoProducerName":
+				"burst-prefix-cache-producer"}}, {"type": "token-load-scorer"}], "schedulingProfiles": [{"name": "default",
+				"plugins": [{"pluginRef": "prefix-cache-scorer"}]}]}`, plantest.Neutral)
+			pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			plan.Prepare(pool)
+			c := plantest.Cycle(pool, 1)
+			at := ""
+			for lease := range uint32(2) {
+				at = burst(t, plan, c, lease, first).Picks[0]
+			}
+			burst(t, plan, c, 2, tc.prompt)
+			there, other := &pool.Endpoints[0], &pool.Endpoints[1]
+			if there.Name != at {
+				there, other = other, there
+			}
+			loads := make([]float64, 2)
+			c.RequestLoads([]*scoring.Endpoint{there, other}, loads)
+			if !slices.Equal(loads, tc.want) {
+				t.Errorf("%v tokens to compute, want %v", loads, tc.want)
+			}
+		})
 	}
 }
 

@@ -42,7 +42,8 @@ type inflightLoadProducerParameters struct {
 	OutputRatio float64
 	// MaxEstimatedOutputTokens bounds the output that is expected. Unset: no bound.
 	MaxEstimatedOutputTokens int
-	// PrefixMatchInfoProducerName names the plug-in that matches prefixes. Empty: the first one of all.
+	// PrefixMatchInfoProducerName names the plug-in that matches prefixes. Empty: the first one of all but
+	// burst-prefix-cache-producer, which says where prompts shall go, not where they are.
 	PrefixMatchInfoProducerName string
 	// SyncCrossReplicaState has no effect: all workers of an Envoy count together, and so do those of several whose
 	// sidecars replicate.

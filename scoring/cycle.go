@@ -208,8 +208,8 @@ func (c *Cycle) Peer() *Endpoint {
 // Primary returns what became of the profile that serves the request.
 func (c *Cycle) Primary() *Result { return &c.results[c.plan.handler.Primary(c)] }
 
-// Candidates are the endpoints that are left of all in the profile that ran last, of several the last one that left
-// any: who finds nobody serves nothing. Valid until the next profile runs.
+// Candidates are the endpoints that were left of all in the profile that ran last, of several the last one whose
+// endpoints answer: not that of an encode stage, nor one that found nobody. Valid until the next profile runs.
 func (c *Cycle) Candidates() []*Endpoint { return c.candidates }
 
 // Serves reports whether e may serve the model that the request asks for, is in the request's subset, and was not

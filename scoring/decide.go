@@ -28,16 +28,8 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		return nil, failure
 	}
 	c.produce()
-	for {
-		profile, ok := p.handler.Next(c)
-		if !ok {
-			break
-		}
-		if c.Mixes() {
-			c.runMix(p.profiles, &c.results[profile])
-			continue
-		}
-		c.run(&p.profiles[profile], &c.results[profile])
+	for profile, ok := p.handler.Next(c); ok; profile, ok = p.handler.Next(c) {
+		c.runProfile(profile)
 	}
 	primary := c.Primary()
 	if primary.State != Picked {
@@ -116,6 +108,18 @@ func (c *Cycle) sound(e *Endpoint) bool {
 	return answers && !c.Fails(e)
 }
 
+// runProfile runs a profile, alone or mixed with others.
+func (c *Cycle) runProfile(profile int) {
+	if c.Mixes() {
+		c.runMix(c.plan.profiles, &c.results[profile])
+	} else {
+		c.run(&c.plan.profiles[profile], &c.results[profile])
+	}
+	if !c.answers(profile) {
+		c.candidates, c.earlier = c.earlier, c.candidates
+	}
+}
+
 // run takes one profile through filters, scorers and picker.
 func (c *Cycle) run(p *profile, r *Result) {
 	c.reset(p)
@@ -140,7 +144,6 @@ func (c *Cycle) leavesChoice(p *profile, r *Result) bool {
 	c.excludeFailing(p, r)
 	if len(c.candidates) == 0 {
 		r.State = Failed
-		c.candidates, c.earlier = c.earlier, c.candidates
 		return false
 	}
 	if c.Request.Unjudged {

@@ -57,6 +57,14 @@ func (c *Cycle) spares(r *Result) bool {
 	return staged && r != primary && primary.State != Failed
 }
 
+// answers reports whether a profile, which ran, found endpoints that the answer comes from: the primary one's or those
+// of prefill.
+func (c *Cycle) answers(profile int) bool {
+	r := &c.results[profile]
+	_, staged := c.plan.handler.(Disaggregator)
+	return r.State == Picked && (!staged || r == c.Primary() || c.IsPrefill(profile))
+}
+
 // lastingFirst moves the candidates that will not be left out for being stale or failing to the front and returns how
 // many they are: all, when there are no others.
 func (c *Cycle) lastingFirst() int {

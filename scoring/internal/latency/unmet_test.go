@@ -110,12 +110,12 @@ func TestUnmet(t *testing.T) {
 }
 
 // TestUnmetStages: a stage that finds nobody, or only who fails, is left out, and who serves the request without it is
-// judged.
+// judged. Who encodes images is not.
 func TestUnmetStages(t *testing.T) {
 	const ttft = "x-slo-ttft-ms"
 	for _, tc := range []struct {
 		name, objective string
-		inFlight        []int  // tokens at each endpoint, of which the first one is made for decode
+		inFlight        []int  // tokens at each endpoint: for decode, prefill and encode
 		failing         string // which endpoints do
 		after           int
 	}{
@@ -125,21 +125,33 @@ func TestUnmetStages(t *testing.T) {
 		{"late at decode, prefill fails", "50", []int{3500, 1500}, "b", 4},
 		{"late at prefill", "50", []int{3500, 1500}, "", 2},
 		{"late at decode alone", "3000", []int{9000, 1500}, "", 0},
+		{"late at encode alone", "3000", []int{1500, 1500, 9000}, "", 0},
+		{"late at encode alone, prefill fails", "3000", []int{1500, 1500, 9000}, "b", 0},
+		{"in time at encode alone", "3000", []int{9000, 4500, 1500}, "", 2},
+		{"in time at encode alone, prefill fails", "3000", []int{3500, 1500, 1500}, "b", 1},
+		{"encode fails", "3000", []int{9000, 4500, 1500}, "c", 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := plantest.FailingPlan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"},
-				{"type": "always-disagg-pd-decider"}, {"type": "disagg-profile-handler", "parameters": {"deciders":
-				{"prefill": "always-disagg-pd-decider"}}}, {"type": "latency-slo-admitter", "parameters":
-				{"unmet": "refuse"}},
+				{"type": "always-disagg-pd-decider"}, {"type": "always-disagg-multimodal-decider"},
+				{"type": "disagg-profile-handler", "parameters": {"deciders":
+				{"prefill": "always-disagg-pd-decider", "encode": "always-disagg-multimodal-decider"}}},
+				{"type": "latency-slo-admitter", "parameters": {"unmet": "refuse"}},
 				{"type": "by-label", "name": "d", "parameters": {"label": "role", "validValues": ["d"]}},
-				{"type": "by-label", "name": "p", "parameters": {"label": "role", "validValues": ["p"]}}],
+				{"type": "by-label", "name": "p", "parameters": {"label": "role", "validValues": ["p"]}},
+				{"type": "by-label", "name": "e", "parameters": {"label": "role", "validValues": ["e"]}}],
 				"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "d"}, {"pluginRef": "queue-scorer"}]},
-				{"name": "prefill", "plugins": [{"pluginRef": "p"}, {"pluginRef": "queue-scorer"}]}]}`, plantest.Neutral)
+				{"name": "prefill", "plugins": [{"pluginRef": "p"}, {"pluginRef": "queue-scorer"}]},
+				{"name": "encode", "plugins": [{"pluginRef": "e"}, {"pluginRef": "queue-scorer"}]}]}`, plantest.Neutral)
 			c := taught(t, plan, 64, tc.inFlight)
-			for i, role := range []string{"d", "p"}[:len(tc.inFlight)] {
+			for i, role := range []string{"d", "p", "e"}[:len(tc.inFlight)] {
 				c.Pool.Endpoints[i].Labels = []scoring.Label{{Key: "role", Value: role}}
 			}
 			plantest.FailThose(c.Pool, tc.failing)
+			if failure := c.Request.Read(new(openai.Request), openai.APIChat, []byte(`{"model":"m","messages":[{"role":
+				"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}]}`)); failure != nil {
+				t.Fatal(failure.Message)
+			}
 			c.Request.Headers = plantest.Headers(plan, map[string]string{ttft: tc.objective})
 			_, failure := plan.Decide(c)
 			if failure == nil {

@@ -63,6 +63,27 @@ func TestPreferencesPassFailuresBy(t *testing.T) {
 	}
 }
 
+// TestPreferencesLeaveATry: where a filter prefers none of those that last, who fails stays, for the case that the next
+// filter keeps nobody else.
+func TestPreferencesLeaveATry(t *testing.T) {
+	for _, tc := range []struct{ failing, keeps, want string }{
+		{"c", "c", "c"}, {"c", "b", "b"}, {"bc", "b", "b"}, {"", "c", ""}, {"b", "b", ""}, {"b", "c", ""},
+	} {
+		plan := plantest.FailingPlan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "utilization-detector"},
+			{"type": "by-label", "parameters": {"label": "name", "validValues": ["`+tc.keeps+`"]}}],
+			"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "utilization-detector"},
+			{"pluginRef": "by-label"}]}]}`, plantest.Neutral)
+		c := preferenceCycle(t, plan, tc.failing, "")
+		for i := range c.Pool.Endpoints {
+			e := &c.Pool.Endpoints[i]
+			e.Labels = []scoring.Label{{Key: "name", Value: e.Name}}
+		}
+		if got := strings.Join(plantest.Decide(plan, c).Candidates, ""); got != tc.want {
+			t.Errorf("%q fail, and %s is kept behind the filter: candidates %q, want %q", tc.failing, tc.keeps, got, tc.want)
+		}
+	}
+}
+
 // preferenceCycle is a request of a's session whose prompt a and b have in their caches, and c has a queue.
 func preferenceCycle(t *testing.T, plan *scoring.Plan, failing, stale string) *scoring.Cycle {
 	t.Helper()

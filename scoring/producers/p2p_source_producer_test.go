@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // known says how many blocks of 64 tokens each endpoint has, in the order of the pool.
@@ -102,6 +104,39 @@ func TestSourceOfCaches(t *testing.T) {
 				t.Errorf("told of %v, want %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestFailingSources: who fails is no source, however much of a prompt it has.
+func TestFailingSources(t *testing.T) {
+	plan := plantest.FailingPlan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "approx-prefix-cache-producer"},
+		{"type": "p2p-source-producer"}, {"type": "header-based-testing-filter"}]}`, plantest.Neutral)
+	for failing, want := range map[string]string{"": "b", "b": "none", "a": "b"} {
+		pool := plantest.Pool(make([]scoring.Endpoint, 3)...)
+		pool.State = state.New(plan.StateOptions())
+		pool.Enter()
+		plan.Prepare(pool)
+		c := plantest.Cycle(pool, 1)
+		c.Request.Headers = plantest.Headers(plan, map[string]string{"test-epp-endpoint-selection": "10.0.0.1:1000"})
+		ask(t, c, quoted(strings.Repeat("word", 640)))
+		got := ""
+		for range 2 {
+			if _, failure := plan.Decide(c); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			got = "none"
+			for _, h := range c.RequestHeaders() {
+				got = h.Endpoints[0].Name
+			}
+			event := journal.Event{}
+			plan.Record(c, &event)
+			event.Time, event.Instance, event.Lease, event.Primary = plantest.Now, 1, 1, pool.ID(&pool.Endpoints[1])
+			pool.State.Apply(&event)
+			plantest.FailThose(pool, failing)
+		}
+		if got != want {
+			t.Errorf("%q fails: told of %s, want %s", failing, got, want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package latency_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
@@ -36,6 +37,8 @@ func TestComposite(t *testing.T) {
 		{"no queue", ``, []scoring.Endpoint{plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.5}),
 			plantest.Sampled(scoring.Metrics{})}, [2]int{}, [2]float64{0.5, 0.67}},
 		{"not sampled", ``, []scoring.Endpoint{busy, {}}, [2]int{}, [2]float64{0.03, 0.33}},
+		{"a queue of long ago", ``, []scoring.Endpoint{plantest.Aged(time.Minute, scoring.Metrics{WaitingRequests: 9}),
+			free}, [2]int{}, [2]float64{0.33, 0.25}},
 		{"the cache alone", `"compositeQueueWeight": 0, "compositePrefixWeight": 0`, []scoring.Endpoint{busy, free},
 			[2]int{8, 0}, [2]float64{0.1, 0.75}},
 		{"the queue alone", `"compositeKVWeight": 0, "compositePrefixWeight": 0`, []scoring.Endpoint{busy, free},

@@ -129,7 +129,14 @@ func choiceOf(where occasion, r *load.Result) *choice {
 		}
 		samples = append(samples, one)
 	}
-	of := func(q replay.Quantiles) quantiles { return quantiles{known(q.P50), known(q.P90), known(q.P99)} }
+	// Without an answer they are as long as the run took, the least that clients waited in vain.
+	waited := func(v float64) float64 {
+		if math.IsNaN(v) {
+			return r.Elapsed.Seconds() * where.Speed
+		}
+		return v
+	}
+	of := func(q replay.Quantiles) quantiles { return quantiles{waited(q.P50), waited(q.P90), waited(q.P99)} }
 	// Answers that lack their server's name are taken for those of one more.
 	servers := max(len(names), ladderServers)
 	sum := replay.Summarise("", samples, servers, replay.Limits{TTFT: goodTTFT, TPOT: goodTPOT})

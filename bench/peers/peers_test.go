@@ -16,7 +16,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/pintle-dev/pintle/internal/load"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 )
 
@@ -95,11 +94,13 @@ func some() []record {
 			P50: 0.5, P99: 1.5, CPU: cpu}}
 	}
 	chose := func(peer string, rate, p90, hits float64, failed int) record {
-		return record{Peer: peer, Choice: &choice{occasion: occasion{Workload: "shared", Fleet: "equal", Rate: rate},
+		return record{Peer: peer, Choice: &choice{occasion: occasion{Workload: "shared", Fleet: "equal", Rate: rate,
+			Speed: defaultSpeed},
 			TTFT: quantiles{0.2, p90, 1}, Hits: hits, Failed: failed}}
 	}
 	return []record{at("a", "pintle", 100, 1), at("a", "llm-d", 50, 12.345), at("b", "pintle", 200, 3),
 		at("b", "llm-d", 50, 12.345), {Peer: "pintle", Idle: &idle{Servers: 4, Cores: 0.05, MB: 150}},
+		at("llm-d alone", "llm-d", 50, 12.345),
 		chose("pintle", 10, 0.1, 0.9, 0), chose("pintle", 20, 0.25, 0.5, 3), chose("llm-d", 20, 0.1, 0.52, 0),
 		{Peer: "pintle", Cost: &cost{setting: setting{Servers: 4, KB: 16, New: true}, CPU: 7.5}}}
 }
@@ -136,32 +137,6 @@ func TestReport(t *testing.T) {
 	}
 	if _, err := readRaw(path); err == nil || !strings.Contains(err.Error(), "record 1") {
 		t.Errorf("got %v, want which record cannot be read", err)
-	}
-}
-
-func TestChoice(t *testing.T) {
-	c := choiceOf(occasion{Speed: 10}, &load.Result{Elapsed: time.Second, Samples: []load.Sample{
-		{Status: 200, TTFT: 20 * time.Millisecond, Latency: time.Second, PromptTokens: 100, CachedTokens: 25,
-			OutputTokens: 50, Server: "a"},
-		{Status: 503, Err: "503"}}})
-	want := choice{occasion: occasion{Speed: 10}, Requests: 2, TTFT: quantiles{0.2, 0.2, 0.2},
-		Whole: quantiles{10, 10, 10}, Hits: 0.25, Good: 0.5, Imbalance: 8, Tokens: 5, Failed: 1}
-	if *c != want {
-		t.Errorf("got %+v, want %+v", *c, want)
-	}
-	if got := choiceOf(occasion{Speed: 1}, &load.Result{Samples: []load.Sample{{Err: "x"}}}); got.Hits != 0 {
-		t.Errorf("got %+v, want no number that JSON lacks", got)
-	}
-}
-
-// TestChoiceOfMoreServers: answers may tell more names than there are servers.
-func TestChoiceOfMoreServers(t *testing.T) {
-	var samples []load.Sample
-	for i := range ladderServers + 2 {
-		samples = append(samples, load.Sample{Status: 200, Server: strings.Repeat("s", i)})
-	}
-	if c := choiceOf(occasion{Speed: 1}, &load.Result{Samples: samples}); c.Imbalance != 1 || c.Good != 1 {
-		t.Errorf("got an imbalance of %v and %v good, want 1 and 1: each server had one", c.Imbalance, c.Good)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 )
 
@@ -43,7 +44,7 @@ type cost struct {
 	// CPU is the processor time of all its processes for a request.
 	CPU    float64 `json:"cpuMsPerRequest"`
 	Failed int64   `json:"failed"`
-	// share and cpuShare are requests/s and CPU over Pintle's of the same round, 0 where it has none.
+	// share and cpuShare are requests/s and CPU over Pintle's of the same round, NaN where it has none.
 	share, cpuShare float64
 }
 
@@ -70,7 +71,8 @@ type choice struct {
 	// Seed says which of several traffics alike it was, the same for all peers.
 	Seed     uint64 `json:"seed"`
 	Requests int    `json:"requests"`
-	// TTFT and Whole are the time to the first token and to the last one, in seconds, of the answers that came whole.
+	// TTFT and Whole are the time to the first token and to the last one, in seconds, of the answers that came whole;
+	// where there is none, how long the run took.
 	TTFT  quantiles `json:"ttft"`
 	Whole quantiles `json:"whole"`
 	// Hits is the part of the prompts' tokens that was found in caches, Good that of the requests whose answer kept
@@ -142,6 +144,7 @@ func relate(records []record) {
 		if r.Cost == nil {
 			continue
 		}
+		r.Cost.share, r.Cost.cpuShare = math.NaN(), math.NaN()
 		if own := base[round{r.Go, r.Cost.setting, r.Cost.Round}]; own != nil {
 			r.Cost.share, r.Cost.cpuShare = r.Cost.PerSecond/own.PerSecond, r.Cost.CPU/own.CPU
 		}

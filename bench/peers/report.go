@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,7 +95,11 @@ func (o occasion) String() string {
 	if o.MadeUp {
 		name += " (made up)"
 	}
-	return fmt.Sprintf("%s at %g/s, servers: %s", name, o.Rate, o.Fleet)
+	text := fmt.Sprintf("%s at %g/s, servers: %s", name, o.Rate, o.Fleet)
+	if o.Speed != defaultSpeed { // by which a gateway's own delay counts
+		text += fmt.Sprintf(", %g times as fast as real ones", o.Speed)
+	}
+	return text
 }
 
 func costTables(records []record) []*table[*cost] {
@@ -143,11 +148,14 @@ func (t *table[M]) write(out io.Writer) {
 	}
 }
 
-// cell is the median of a figure, with the least and the most of several.
+// cell is the median of a figure, with the least and the most of several, of the rows that have one.
 func (f *figure[M]) cell(rows []M) string {
-	s := series.Of(rows, f.of)
+	s := slices.DeleteFunc(series.Of(rows, f.of), math.IsNaN)
+	if len(s) == 0 {
+		return "-"
+	}
 	text := fmt.Sprintf(f.format, s.Median()) + f.unit
-	if spread := s.Spread(f.format); len(rows) > 1 && slices.Max(s) > slices.Min(s) {
+	if spread := s.Spread(f.format); slices.Max(s) > slices.Min(s) {
 		text += " (" + spread + ")"
 	}
 	return text

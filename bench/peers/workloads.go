@@ -30,6 +30,8 @@ const (
 	stageRequests = 750
 	// warmUpRate fills the caches.
 	warmUpRate = 15
+	// defaultSpeed is how many times faster than real ones the servers are.
+	defaultSpeed = 5
 	// burst is how many equal prompts come one behind another.
 	burst = 25
 )

@@ -203,6 +203,11 @@ func testParts(t *testing.T, w *workload) {
 		t.Fatal(err)
 	}
 	if w.asks == nil {
+		others, _, err := w.parts(&options{rates: w.rates, speed: 2, seed: 1})
+		if err != nil || others[1].load.Seed == parts[1].load.Seed || parts[0].load.Seed == parts[1].load.Seed {
+			t.Errorf("got %v; requests of another run, or part, come at the same times: seeds %d, %d and %d", err,
+				others[1].load.Seed, parts[1].load.Seed, parts[0].load.Seed)
+		}
 		if len(parts) != 1+len(w.rates) || !parts[0].warmsUp || len(parts[1].load.Requests) != stageRequests {
 			t.Errorf("got %d parts, want the warm-up and one for each rate", len(parts))
 		}

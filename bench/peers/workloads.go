@@ -104,7 +104,7 @@ func (w *workload) parts(o *options) (all []part, madeUp bool, err error) {
 		for n, rate := range append([]float64{warmUpRate}, o.rates...) {
 			c := base
 			c.Requests = requests[n*stageRequests : (n+1)*stageRequests]
-			c.Rate, c.Count, c.Seed = rate*o.speed, stageRequests, uint64(n)
+			c.Rate, c.Count, c.Seed = rate*o.speed, stageRequests, o.seed<<32+uint64(n)
 			all = append(all, part{rate: rate, load: c, warmsUp: n == 0})
 		}
 		return all, false, nil

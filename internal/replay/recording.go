@@ -27,7 +27,7 @@ type recorder struct {
 	ended  []bool
 	models map[uint64]string
 	began  int64
-	// tokens and bytes are those of the prompts of which servers reported the tokens.
+	// tokens and bytes are those of the prompts that are text alone and of which servers reported the tokens.
 	tokens, bytes float64
 	servers       map[uint64]int
 	asked         map[int]uint64 // the model of each request
@@ -188,10 +188,12 @@ func (r *recorder) completed(e *journal.Event) {
 	}
 	if e.UsageReported {
 		q.Input = int(e.InputTokens)
-		r.tokens, r.bytes = r.tokens+float64(q.Input), r.bytes+float64(q.Prompt.Bytes)
 	}
 	if e.PromptBytes > 0 {
 		q.Prompt.Bytes = max(q.Prompt.Bytes, int(e.PromptBytes))
+	}
+	if e.UsageReported && e.PromptBytes > 0 {
+		r.tokens, r.bytes = r.tokens+float64(q.Input), r.bytes+float64(q.Prompt.Bytes)
 	}
 }
 

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -152,5 +153,55 @@ func TestRecordedOutOfOrder(t *testing.T) {
 	}
 	if got := len(run(t, `{}`, trace.Requests, Options{Servers: DefaultServers(), Seed: 1})); got != 2 {
 		t.Errorf("replayed: got %d requests, want 2", got)
+	}
+}
+
+// TestTokensOfUnreportedPrompts: how many tokens a text has that no server counted is told by those of which both are
+// known; of images, of tokens by their numbers and of what was not read the text is not.
+func TestTokensOfUnreportedPrompts(t *testing.T) {
+	type prompt struct {
+		bytes, tokens uint32
+		chain         int // blocks of 64 bytes
+	}
+	for _, test := range []struct {
+		name    string
+		others  []prompt
+		want    int
+		reading string
+	}{
+		{"no others", nil, 1000, "four bytes for a token"},
+		{"texts", []prompt{{bytes: 4000, tokens: 800}, {bytes: 1000, tokens: 200}}, 800, "five bytes for a token"},
+		{"a text and what was not read", []prompt{{bytes: 4000, tokens: 800}, {tokens: 90_000}}, 800,
+			"five bytes for a token"},
+		{"a text and an image with text", []prompt{{bytes: 4000, tokens: 800}, {tokens: 90_000, chain: 10}}, 800,
+			"five bytes for a token"},
+		{"images alone", []prompt{{tokens: 90_000, chain: 10}}, 1000, "four bytes for a token"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var file bytes.Buffer
+			w, err := recording.NewWriter(&file, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range append(test.others, prompt{bytes: 4000}) {
+				e := journal.Event{Kind: journal.Decision, Time: epoch + int64(i), Instance: 1, Lease: uint32(i + 1),
+					PromptBytes: p.bytes}
+				if p.chain > 0 {
+					e.Chains = []journal.Chain{{ID: 64, Blocks: make([]uint64, p.chain)}}
+				}
+				ended := journal.Event{Kind: journal.Completion, Time: e.Time + 1, Instance: 1, Lease: e.Lease,
+					Status: 200, InputTokens: p.tokens, UsageReported: p.tokens > 0}
+				if ended.UsageReported {
+					ended.PromptBytes = p.bytes
+				}
+				if err := errors.Join(w.Event(&e), w.Event(&ended)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			trace := readBack(t, w, &file)
+			if got := trace.Requests[len(test.others)].Input; got != test.want {
+				t.Errorf("a prompt of 4000 bytes counts as %d tokens, want %d: %s", got, test.want, test.reading)
+			}
+		})
 	}
 }

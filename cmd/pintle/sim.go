@@ -122,7 +122,13 @@ func checkSimFlags(f *flag.FlagSet, o *simOptions) error {
 	if o.count < 1 || o.count > 4096 {
 		return fmt.Errorf("flag -count %d: want 1 to 4096", o.count)
 	}
+	given := map[string]bool{}
+	f.Visit(func(option *flag.Flag) { given[option.Name] = true })
 	switch {
+	case o.events == "" && given["kv-events-form"]:
+		return fmt.Errorf("flag -kv-events-form %s: want -kv-events, too", o.form)
+	case len(o.config.Adapters) == 0 && given["max-lora"]:
+		return fmt.Errorf("flag -max-lora %d: want -lora, too", o.config.MaxAdapters)
 	case o.events == "" && o.replay != "":
 		return fmt.Errorf("flag -kv-events-replay %s: want -kv-events, too", o.replay)
 	case !slices.Contains(sim.EventForms, kvpub.Form(o.form)):

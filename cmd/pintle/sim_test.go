@@ -35,6 +35,8 @@ func TestSimFlagMistakes(t *testing.T) {
 		{"ranks' ports", "-kv-events 127.0.0.1:65533 -count 2 -data-parallel-size 2",
 			`flag -kv-events "127.0.0.1:65533": want a port such that 4 consecutive ones`},
 		{"replay alone", "-kv-events-replay :1", "flag -kv-events-replay :1: want -kv-events, too"},
+		{"form of no events", "-kv-events-form sglang", "flag -kv-events-form sglang: want -kv-events, too"},
+		{"room for no adapters", "-max-lora 2", "flag -max-lora 2: want -lora, too"},
 		{"events of no cache", "-kv-events :1 -instant", "flag -kv-events :1: an -instant server has no cache"},
 		{"model twice", "-model a,b -model a", `flag -model "a": given twice among models and adapters`},
 		{"empty model", "-model a,", `invalid value "a," for flag -model: want a name`},

@@ -77,7 +77,29 @@ func parseFlags(args []string) (options, error) {
 	if o.fresh && (len(o.rates) > 0 || o.workload != nil) {
 		return o, errors.New("-new: want neither -rates, whose requests are all the same, nor -workload")
 	}
-	return o, o.checkWorkload()
+	return o, errors.Join(o.checkWorkload(), o.misplaced(f))
+}
+
+// misplaced is an error where a flag was given that what is measured does not go by.
+func (o *options) misplaced(f *flag.FlagSet) (err error) {
+	costs := []string{"sizes", "servers", "page", "alone", "rounds", "connections", "stream", "seconds"}
+	choices := []string{"fleet", "runs", "speed", "traces"}
+	simulated := []string{"simulate", "traces", "workload"}
+	f.Visit(func(one *flag.Flag) {
+		where := ""
+		switch {
+		case o.simulate > 0 && !slices.Contains(simulated, one.Name):
+			where = "with -simulate, which takes -traces and -workload alone"
+		case o.simulate == 0 && o.workload != nil && slices.Contains(costs, one.Name):
+			where = "with -workload"
+		case o.simulate == 0 && o.workload == nil && slices.Contains(choices, one.Name):
+			where = "without -workload"
+		default:
+			return
+		}
+		err = errors.Join(err, fmt.Errorf("-%s: has no effect %s", one.Name, where))
+	})
+	return err
 }
 
 // costFlags are about what peers cost.

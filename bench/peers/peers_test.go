@@ -31,6 +31,13 @@ func TestParseFlags(t *testing.T) {
 	if err != nil || o.rates[0] != 5 || o.fleet.name != "half" || len(o.peers) >= len(peers) {
 		t.Errorf("got %+v, %v, want the workload's rate, and the peers that choose", o, err)
 	}
+	for _, args := range []string{"-simulate 2 -workload shared -traces x", "-report raw -plots x",
+		"-peers pintle -workload turns -fleet half -runs 2 -speed 2 -rates 3 -raw raw",
+		"-peers pintle -servers 2 -page 50 -alone -rounds 2 -seconds 1 -connections 4 -stream 10 -sizes 2"} {
+		if _, err := parseFlags(strings.Fields(args)); err != nil {
+			t.Errorf("%s: got %v, want that it is right", args, err)
+		}
+	}
 	for _, test := range []struct{ name, args, want string }{
 		{"unknown peer", "-peers pintel", `"pintel": want some of pintle, pintle-buffer`},
 		{"size", "-sizes 2,0", `"0": want a number above 0`},
@@ -40,6 +47,10 @@ func TestParseFlags(t *testing.T) {
 		{"rates of a trace", "-workload synthetic -rates 1,2", "-rates [1 2]: want one"},
 		{"new prompts at a rate", "-new -rates 10", "-new: want neither -rates"},
 		{"new prompts of a workload", "-workload shared -new", "nor -workload"},
+		{"rounds of a workload", "-workload shared -rounds 5", "-rounds: has no effect with -workload"},
+		{"a fleet without a workload", "-fleet half", "-fleet: has no effect without -workload"},
+		{"a fleet in virtual time", "-simulate 2 -workload shared -fleet half",
+			"-fleet: has no effect with -simulate, which takes -traces and -workload alone"},
 		{"rounds", "-rounds 0", "want no arguments"},
 		{"a part of a second", "-seconds 1.5", "-seconds 1.5: want whole seconds"},
 		{"argument", "x", "want no arguments"},

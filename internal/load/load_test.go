@@ -39,8 +39,9 @@ func TestInterpolate(t *testing.T) {
 func TestResultParts(t *testing.T) {
 	r := &Result{Elapsed: 10 * time.Second, Samples: []Sample{
 		{Class: "a", Start: 0, Latency: 1, Server: "x", Status: 200},
-		{Class: "b", Start: 5 * time.Second, Latency: 2, Server: "y", Status: 200},
-		{Class: "a", Start: 6 * time.Second, Latency: 3, Status: 503, Err: "503"},
+		{Class: "b", Start: 5 * time.Second, Latency: 2, Server: "y", Status: 200, PromptTokens: 8,
+			CachedTokens: 4, OutputTokens: 2},
+		{Class: "a", Start: 6 * time.Second, Latency: 3, Status: 503, Err: "503", PromptTokens: 8, OutputTokens: 1},
 	}}
 	if a := r.Class("a"); len(a.Samples) != 2 || a.Succeeded() != 1 || a.Failed() != 1 {
 		t.Errorf("class a: got %+v", a)
@@ -51,6 +52,9 @@ func TestResultParts(t *testing.T) {
 	}
 	if got := r.Percentiles(Latency, 100)[0]; got != 2 {
 		t.Errorf("highest latency: got %d, want 2: failures do not count", got)
+	}
+	if prompt, cached, output := r.Tokens(); prompt != 8 || cached != 4 || output != 2 {
+		t.Errorf("got %d tokens in, %d cached and %d out, want 8, 4 and 2: failures do not count", prompt, cached, output)
 	}
 	if got := r.String(); !strings.Contains(got, "2 answers, 1 failed") ||
 		!strings.Contains(got, "servers  x: 1  y: 1") || !strings.Contains(got, "errors  503: 1") {

@@ -32,6 +32,7 @@ func TestFitDecode(t *testing.T) {
 		{"alone and beside others", answers([]int{1, 2, 4, 6, 8}, 100, 0.01, 0.05), 0.01, 0.05},
 		{"always beside the same number", answers([]int{5, 5, 5, 5}, 100, 0.01, 0.05), 0.012, 0},
 		{"faster beside others", answers([]int{1, 2, 4, 6, 8}, 100, 0.01, -0.05), 0.16 / 21, 0},
+		{"no time at all alone, by a line", answers([]int{2, 2, 8, 8}, 100, -0.01/6, -7), 0.066, 0},
 		{"too few", answers([]int{1, 2, 4, 6, 6}, 100, 0.01, 0.05), 0, 0},
 		{"too short", answers([]int{1, 2, 4, 6, 8}, 7, 0.01, 0.05), 0, 0},
 		{"just long enough", answers([]int{1, 2, 4, 6, 8}, 8, 0.01, 0.05), 0.01, 0.05},
@@ -44,6 +45,46 @@ func TestFitDecode(t *testing.T) {
 					time.Duration(test.token*float64(time.Second)), test.slowdown)
 			}
 		})
+	}
+}
+
+// TestConcurrency: who is beside an answer counts from its first token on, as long as each is there, at its server.
+func TestConcurrency(t *testing.T) {
+	samples := []Sample{
+		{At: 0, TTFT: 5, Whole: 10}, // alone, as the next one ends when it begins
+		{At: 0, TTFT: 1, Whole: 5},  // beside the first, which waits
+		{At: 12, Whole: 8},          // half of the time beside the next one
+		{At: 16, Whole: 4},
+		{At: 0, Whole: 20, Server: 1},
+		{At: 30},
+	}
+	for i, want := range []float64{1, 2, 1.5, 2, 1, 1} {
+		if got := concurrency(samples)[i]; !(math.Abs(got-want) <= 1e-9) {
+			t.Errorf("sample %d: %v at once, want %v", i, got, want)
+		}
+	}
+}
+
+// TestFitCacheOfSome: prompts of which servers did not tell what they had cached take room, and tell nothing.
+func TestFitCacheOfSome(t *testing.T) {
+	like := Servers{Count: 1, MaxRunning: 64, BlockTokens: 16, Blocks: 1500, PrefillTokensPerSecond: 4000,
+		TimePerOutputToken: 20 * time.Millisecond}
+	trace := recorded(t, like, chats(200))
+	fitted := func() int {
+		blocks, ok := trace.fitCache(&like)
+		if !ok {
+			t.Fatal("nothing is fitted")
+		}
+		return blocks
+	}
+	all := fitted()
+	for i := range trace.Requests {
+		if r := trace.Requests[i].Recorded; i%2 == 0 {
+			r.CachedKnown, r.Cached = false, 0
+		}
+	}
+	if half := fitted(); !(math.Abs(float64(half)/float64(all)-1) <= .25) {
+		t.Errorf("where half of the servers' answers tell, %d blocks are fitted, want some %d, as of all", half, all)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestRecording(t *testing.T) {
 		journal.Event{Kind: journal.Decision, Time: begin, Instance: 9, Lease: 1},
 		journal.Event{Kind: journal.Completion, Time: begin, Instance: 9, Lease: 1, Status: 502},
 		journal.Event{Kind: journal.Decision, Time: begin, Instance: 9, Lease: 2},
-		journal.Event{Kind: journal.Missed, Missed: 4})
+		journal.Event{Kind: journal.Missed, Missed: 3}, journal.Event{Kind: journal.Missed, Missed: 1})
 	if trace.Format != "recording" || len(trace.Requests) != len(requests) || trace.Servers != 3 ||
 		trace.Endpoints[0] != "server-0" ||
 		trace.Missed != 4 || trace.Failed["shed"] != 1 || trace.Failed["status 502"] != 1 || trace.Unended != 1 {
@@ -199,6 +199,13 @@ func TestTokensOfUnreportedPrompts(t *testing.T) {
 				}
 			}
 			trace := readBack(t, w, &file)
+			for i, p := range test.others {
+				q := &trace.Requests[i]
+				if bytes := int(p.tokens) * 4000 / test.want; p.bytes+uint32(p.chain) == 0 && q.Prompt.Bytes != bytes {
+					t.Errorf("a prompt of %d tokens that was not read counts as %d bytes, want %d: %s", q.Input,
+						q.Prompt.Bytes, bytes, test.reading)
+				}
+			}
 			if got := trace.Requests[len(test.others)].Input; got != test.want {
 				t.Errorf("a prompt of 4000 bytes counts as %d tokens, want %d: %s", got, test.want, test.reading)
 			}

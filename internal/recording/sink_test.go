@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,5 +44,47 @@ func TestFullDisk(t *testing.T) {
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "kept" {
 		t.Errorf("the file is %q, %v, want it where it was", text, err)
+	}
+}
+
+// TestNames: a recording has the names behind all hashes that its events have, in each of its files, but for those of
+// people, of whom it can be told in all files of one recording who is the same.
+func TestNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r")
+	f := &File{Path: path, Size: 1, Keep: 3} // a file for each event
+	r := &Recorder{File: f}
+	names := follow.NamesOf(map[journal.NameKind][]string{journal.ModelName: {"asked", "served"},
+		journal.ProfileName: {"decode"}, journal.ReasonName: {"shed"}, journal.UserName: {"somebody"}},
+		[]string{"ns/primary", "ns/prefill", "ns/tried"})
+	for range 2 {
+		e := journal.Event{Kind: journal.Decision, Instance: 1, Lease: 1, Primary: journal.EndpointID("ns/primary"),
+			Prefill: journal.EndpointID("ns/prefill"), Tried: journal.EndpointID("ns/tried"),
+			Model: journal.HashName("served"), Asked: journal.HashName("asked"), Profile: journal.HashName("decode"),
+			Reason: journal.HashName("shed"), User: journal.HashName("somebody")}
+		r.Take(&follow.Event{Event: &e, Names: names})
+		if _, _, err := r.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var users []uint64
+	for _, name := range []string{path, path + ".1"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := readAll(t, text)
+		told := slices.Sorted(slices.Values(c.names))
+		want := []string{"asked", "decode", "ns/prefill", "ns/primary", "ns/tried", "served", "shed"}
+		if !slices.Equal(told, want) || len(c.events) != 1 {
+			t.Fatalf("%s: %d events and the names %q, want one and %q", filepath.Base(name), len(c.events), told, want)
+		}
+		users = append(users, c.events[0].User)
+	}
+	if users[0] != users[1] || users[0] == 0 || users[0] == journal.HashName("somebody") {
+		t.Errorf("one user is %x in one file and %x in the other, want the same, which tells nobody that it is %x",
+			users[0], users[1], journal.HashName("somebody"))
 	}
 }

@@ -58,3 +58,94 @@ func TestChoiceOfNoAnswer(t *testing.T) {
 			"and 2", c.TTFT, c.Whole, c.Failed, want)
 	}
 }
+
+// TestGoodIsInServersTime: how soon an answer has to come is of servers at their real speed, as all figures are. What
+// was not sent counts as failed.
+func TestGoodIsInServersTime(t *testing.T) {
+	sample := func(ttft, tpot time.Duration) load.Sample {
+		return load.Sample{Status: 200, Server: "a", TTFT: ttft, TPOT: tpot, Latency: time.Minute}
+	}
+	c := choiceOf(occasion{Speed: 10}, &load.Result{Elapsed: time.Second, Dropped: 2, Samples: []load.Sample{
+		sample(200*time.Millisecond, 5*time.Millisecond), sample(201*time.Millisecond, 5*time.Millisecond),
+		sample(200*time.Millisecond, 6*time.Millisecond), {Err: "EOF"}}})
+	if c.Good != 0.25 || c.Failed != 3 {
+		t.Errorf("got %v good and %d failed, want 0.25 and 3", c.Good, c.Failed)
+	}
+}
+
+// TestLead: who is ahead by little is not said to be.
+func TestLead(t *testing.T) {
+	less := figure[int]{title: "p90", format: "%.2f"}
+	more := figure[int]{title: "rate", format: "%.0f", more: true}
+	points := figure[int]{title: "hits", format: "%.1f", more: true, points: true}
+	said := figure[int]{title: "over Pintle's", format: "%.2f", points: true}
+	for _, test := range []struct {
+		name         string
+		figure       figure[int]
+		mine, theirs float64
+		want         string
+	}{
+		{"less is better", less, 1, 0.96, "p90 0.96 beside 1.00"}, {"hardly less", less, 1, 0.98, ""},
+		{"more", less, 1, 2, ""}, {"more is better", more, 100, 104, "rate 104 beside 100"},
+		{"hardly more", more, 100, 102, ""}, {"a tenth of a point", points, 50, 50.125, "hits 50.1 beside 50.0"},
+		{"less than that", points, 50, 50.0625, ""}, {"fewer points", points, 50, 49, ""},
+		{"said already", said, 1, 0.5, ""},
+	} {
+		if got := test.figure.lead(test.mine, test.theirs); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// TestRelate: a round is compared with Pintle's round of the same number, in the same go.
+func TestRelate(t *testing.T) {
+	var records []record
+	for round, perSecond := range []float64{0, 100, 400} {
+		for _, peer := range []string{"pintle", "smg"} {
+			c := &cost{Round: round, PerSecond: perSecond, CPU: 2}
+			if peer == "smg" {
+				c.PerSecond, c.CPU = 200, 1
+			}
+			records = append(records, record{Go: "a", Peer: peer, Cost: c})
+		}
+	}
+	relate(records)
+	for i, want := range map[int]float64{2: 1, 3: 2, 4: 1, 5: 0.5} {
+		if c := records[i].Cost; c.share != want {
+			t.Errorf("%s, round %d: got %v of Pintle's requests/s, want %v", records[i].Peer, c.Round, c.share, want)
+		}
+	}
+	if got := records[3].Cost.cpuShare; got != 0.5 {
+		t.Errorf("got %v of Pintle's processor time, want 0.5", got)
+	}
+}
+
+// TestReplayedTraffic: in virtual time, too, requests that warm up do not count, and all others do.
+func TestReplayedTraffic(t *testing.T) {
+	body := load.Uniform{Model: model, Bytes: 200}.Requests()
+	several := append(append([]load.Request{}, body[0], body[0]), body[0])
+	for _, test := range []struct {
+		name    string
+		traffic []part
+		counted int
+	}{
+		{"a warm-up at a rate of its own", []part{{rate: 10, warmsUp: true, load: load.Config{Requests: several}},
+			{rate: 5, load: load.Config{Requests: several}}}, 3},
+		{"the first third of the time", []part{{counted: time.Second, load: load.Config{Requests: several,
+			Due: []time.Duration{0, time.Second, 3 * time.Second}}}}, 2},
+	} {
+		all, warm := replayed(test.traffic, 1)
+		counted := 0
+		for i := range all {
+			if all[i].At >= warm {
+				counted++
+			}
+			if i > 0 && all[i].At < all[i-1].At {
+				t.Errorf("%s: request %d comes at %v s, before the last one", test.name, i, all[i].At)
+			}
+		}
+		if counted != test.counted {
+			t.Errorf("%s: %d of %d requests count, want %d", test.name, counted, len(all), test.counted)
+		}
+	}
+}

@@ -52,10 +52,11 @@ func sample(start, ttft time.Duration, cached, output int) load.Sample {
 func TestEvaluate(t *testing.T) {
 	heavy := &load.Result{Samples: []load.Sample{sample(0, time.Hour, 100, 50), sample(warmUp, time.Minute, 50, 50),
 		sample(warmUp, time.Minute, 0, 50)}}
-	light := &load.Result{Samples: []load.Sample{sample(warmUp, time.Second, 50, 50),
+	// 150 tokens out count as 300, so that both users get the same.
+	light := &load.Result{Samples: []load.Sample{sample(warmUp, time.Second, 50, 150),
 		{Start: warmUp, Status: 503, Err: "no"}}}
 	got := evaluate([]*load.Result{heavy, light}, warmUp+3*time.Second)
-	want := outcome{jain: 0.9, hitRate: 1.0 / 3, lightTTFT: time.Second, requests: 1, failed: 1}
+	want := outcome{jain: 1, hitRate: 1.0 / 3, lightTTFT: time.Second, requests: 1, failed: 1}
 	if math.Abs(got.jain-want.jain) > 1e-12 || math.Abs(got.hitRate-want.hitRate) > 1e-12 ||
 		got.lightTTFT != want.lightTTFT || got.requests != want.requests || got.failed != want.failed {
 		t.Errorf("got %+v, want %+v", got, want)

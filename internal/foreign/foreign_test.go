@@ -137,3 +137,40 @@ func TestIdleDiffersInNothing(t *testing.T) {
 		t.Errorf("got %q, want the first plug-in's and not the second one's", got)
 	}
 }
+
+// TestNamedByArguments: of several files the one is meant that containers' arguments name, however many name it.
+func TestNamedByArguments(t *testing.T) {
+	const files = "kind: ConfigMap\nmetadata: {name: c}\ndata:\n" +
+		"  one.yaml: |\n    kind: EndpointPickerConfig\n    plugins: [{type: queue-scorer}]\n" +
+		"  two.yaml: |\n    kind: EndpointPickerConfig\n    plugins: [{type: no-hit-lru-scorer}]\n"
+	const one, two = "--config-file=/etc/one.yaml", "--config-file=/etc/two.yaml"
+	for _, tc := range []struct {
+		name string
+		args []string
+		want string // empty for a mistake
+	}{
+		{"nobody", nil, ""},
+		{"one", []string{one}, "document 1: data.one.yaml"},
+		{"the other", []string{two}, "document 1: data.two.yaml"},
+		{"one, twice", []string{one, one}, "document 1: data.one.yaml"},
+		{"both", []string{one, two}, ""},
+	} {
+		text := files
+		for _, arg := range tc.args {
+			text += "---\nkind: Deployment\nmetadata: {name: d}\nspec: {containers: [{args: [" + arg + "]}]}\n"
+		}
+		if len(tc.args) == 0 {
+			text += "---\nkind: Service\nmetadata: {name: s}\n"
+		}
+		found, err := foreign.Read([]byte(text))
+		if tc.want == "" {
+			if err == nil || !strings.Contains(err.Error(), "several documents lie in the file") {
+				t.Errorf("%s: got %v, want that it is not told which document is meant", tc.name, err)
+			}
+			continue
+		}
+		if err != nil || found.Where != tc.want {
+			t.Errorf("%s: got %v, %v, want %s", tc.name, found, err, tc.want)
+		}
+	}
+}

@@ -97,7 +97,8 @@ func chosenByArgument(roots []*goyaml.Node, places []place) []place {
 	for _, root := range roots {
 		for _, file := range arguments(root) {
 			i := slices.IndexFunc(places, func(p place) bool { return strings.HasSuffix(p.path, "."+path.Base(file)) })
-			if i >= 0 {
+			known := func(p place) bool { return p.node == places[i].node }
+			if i >= 0 && !slices.ContainsFunc(named, known) {
 				named = append(named, places[i])
 			}
 		}

@@ -65,5 +65,5 @@ func saidNatively(configuration []byte) []string {
 	if err != nil {
 		return strings.Split(err.Error(), "\n")
 	}
-	return slices.Concat(c.Plan.Warnings(), c.ShadowWarnings())
+	return slices.Concat(c.Warnings(), c.ShadowWarnings())
 }

@@ -33,7 +33,8 @@ func TestNothingEarlier(t *testing.T) {
 	pool.Endpoints = nil
 	pool.Enter()
 	if _, failure := plan.Decide(c); failure != scoring.NoEndpoints || told() != [4]bool{} {
-		t.Errorf("without endpoints: got %v, want %q; predictions, strategy, user and candidates are told: %v, want none",
+		t.Errorf("without endpoints: got %v, want %q; predictions, strategy, user and candidates are told: %v, "+
+			"want none",
 			failure, scoring.NoEndpoints.Message, told())
 	}
 }

@@ -13,7 +13,8 @@ import (
 // TestLoadOfAConnection: requests that began before a measurement are sent and do not count, and a refusal ends it.
 func TestLoadOfAConnection(t *testing.T) {
 	status := http.StatusOK
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	answer := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
+	server := httptest.NewServer(http.HandlerFunc(answer))
 	defer server.Close()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
@@ -40,9 +41,11 @@ func TestLoadOfAConnection(t *testing.T) {
 		status = test.status
 		err := c.load(t.Context(), &requests, 0, time.Now().Add(test.from), time.Now().Add(-time.Second)) // one request
 		if len(c.took) != test.counted || c.sent != test.sent {
-			t.Errorf("%s: %d requests count of %d, want %d of %d", test.name, len(c.took), c.sent, test.counted, test.sent)
+			t.Errorf("%s: %d requests count of %d, want %d of %d", test.name, len(c.took), c.sent, test.counted,
+				test.sent)
 		}
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && err != nil ||
+			test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}

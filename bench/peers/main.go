@@ -123,7 +123,8 @@ func (o *options) choiceFlags(f *flag.FlagSet) {
 	f.Func("workload", "measure how well servers are chosen instead, by one of "+workloadNames(), o.pickWorkload)
 	f.Func("fleet", "with -workload: "+fleetNames()+" (default equal)", o.pickFleet)
 	f.IntVar(&o.runs, "runs", 1, "with -workload: how often, each time with other requests of the kind")
-	f.Float64Var(&o.speed, "speed", defaultSpeed, "with -workload: how many times faster than real ones the servers are")
+	f.Float64Var(&o.speed, "speed", defaultSpeed,
+		"with -workload: how many times faster than real ones the servers are")
 	f.IntVar(&o.simulate, "simulate", 0,
 		"have Pintle's configurations choose in virtual time, with so many seeds, no peers")
 	f.StringVar(&o.traces, "traces", "",

@@ -54,7 +54,8 @@ func TestResultParts(t *testing.T) {
 		t.Errorf("highest latency: got %d, want 2: failures do not count", got)
 	}
 	if prompt, cached, output := r.Tokens(); prompt != 8 || cached != 4 || output != 2 {
-		t.Errorf("got %d tokens in, %d cached and %d out, want 8, 4 and 2: failures do not count", prompt, cached, output)
+		t.Errorf("got %d tokens in, %d cached and %d out, want 8, 4 and 2: failures do not count", prompt, cached,
+			output)
 	}
 	if got := r.String(); !strings.Contains(got, "2 answers, 1 failed") ||
 		!strings.Contains(got, "servers  x: 1  y: 1") || !strings.Contains(got, "errors  503: 1") {

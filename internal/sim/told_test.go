@@ -14,8 +14,9 @@ import (
 // divided by its speed.
 func TestTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newTestEngine(Config{MaxRunning: 1, PrefillTokensPerSecond: 1000, TimePerOutputToken: 10 * time.Millisecond,
-			Speed: 2})
+		e := newTestEngine(Config{MaxRunning: 1, PrefillTokensPerSecond: 1000,
+			TimePerOutputToken: 10 * time.Millisecond,
+			Speed:              2})
 		var running sync.WaitGroup
 		for _, text := range []string{strings.Repeat("a", 1600), strings.Repeat("b", 2400)} {
 			running.Go(func() { _ = e.run(t.Context(), textSequence(e, text, 11), 1, noEmit) })

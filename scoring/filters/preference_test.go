@@ -79,7 +79,8 @@ func TestPreferencesLeaveATry(t *testing.T) {
 			e.Labels = []scoring.Label{{Key: "name", Value: e.Name}}
 		}
 		if got := strings.Join(plantest.Decide(plan, c).Candidates, ""); got != tc.want {
-			t.Errorf("%q fail, and %s is kept behind the filter: candidates %q, want %q", tc.failing, tc.keeps, got, tc.want)
+			t.Errorf("%q fail, and %s is kept behind the filter: candidates %q, want %q", tc.failing, tc.keeps, got,
+				tc.want)
 		}
 	}
 }

@@ -151,7 +151,8 @@ func TestModelsOfASubset(t *testing.T) {
 		{"who fails alone, and all others", "10.0.0.2", "abc", "small", "subset"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFleet(t, decision("auto", quality), []string{"large"}, []string{"small"}, []string{"small", "large"},
+			f := newFleet(t, decision("auto", quality), []string{"large"}, []string{"small"},
+				[]string{"small", "large"},
 				[]string{"other"})
 			for i := range f.cycle.Pool.Endpoints {
 				f.cycle.Pool.Endpoints[i].Address = fmt.Sprintf("10.0.0.%d:8000", i+1)

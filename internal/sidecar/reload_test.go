@@ -122,6 +122,50 @@ func TestReloadBesideTheDocument(t *testing.T) {
 	}
 }
 
+// TestReloadBesideSecrets: what the files of replicate's secrets had at the start holds, whatever has become of them
+// since.
+func TestReloadBesideSecrets(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		become func(path string) error
+	}{
+		{"as they were", func(string) error { return nil }},
+		{"others", func(path string) error { return os.WriteFile(path, []byte("other"), 0o600) }},
+		{"empty", func(path string) error { return os.WriteFile(path, nil, 0o600) }},
+		{"gone", os.Remove},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			path, secret := filepath.Join(folder, "sidecar.yaml"), filepath.Join(folder, "secret")
+			text := func(static string) string {
+				return configYAML("127.0.0.1:0", "http://127.0.0.1:1", "{static: "+static+"}") + "replicate: {redis: " +
+					"'redis://127.0.0.1:1', gateway: g, passwordFile: secret, keyFile: secret}\n"
+			}
+			writeFile(t, secret, "first")
+			writeFile(t, path, text("[]"))
+			c, err := config.Load(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tc.become(secret); err != nil {
+				t.Fatal(err)
+			}
+			var log strings.Builder
+			part, err := staticDiscovery(c, slog.New(slog.NewTextHandler(&log, nil))).Parse(
+				[]byte(text(staticYAML("a", "10.0.0.1:1"))))
+			if err != nil || len(part.Endpoints) != 1 {
+				t.Fatalf("got %+v, %v, want one endpoint", part, err)
+			}
+			if log.Len() > 0 {
+				t.Errorf("got the log %s, want nothing of what needs a restart", &log)
+			}
+		})
+	}
+}
+
 func TestReloadThroughSymbolicLink(t *testing.T) {
 	t.Parallel()
 	server := newModelServer(t, 1)

@@ -116,10 +116,7 @@ func discover(c *config.Config, log *slog.Logger) ([]topology.Discovery, error) 
 // that file is for the next start.
 func staticDiscovery(c *config.Config, log *slog.Logger) *file.Discovery {
 	return &file.Discovery{Path: c.Path, Parse: func(content []byte) (topology.Part, error) {
-		changed, err := config.Parse(c.Path, content)
-		if err == nil {
-			err = changed.ApplyPluginsOf(c)
-		}
+		changed, err := c.ParseAgain(content)
 		if err != nil {
 			return topology.Part{}, err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"time"
 
@@ -68,6 +67,8 @@ type Config struct {
 	Replicate *Replicate
 	// Prefix says how it is known which servers have the beginning of a prompt.
 	Prefix Prefix
+	// secrets are what the files held that Replicate names, by their paths.
+	secrets map[string]string
 }
 
 // Follow says how the journals of the Envoys are followed.
@@ -127,13 +128,6 @@ const (
 	// longestIdle is the longest default of scrape.idleInterval. With a heartbeat more it stays below staleAfter.
 	longestIdle = 100 * time.Millisecond
 )
-
-// SameButStatic reports whether c and o differ in nothing but what is read again when the file changes.
-func (c *Config) SameButStatic(o *Config) bool {
-	same := *c
-	same.Static = o.Static
-	return reflect.DeepEqual(&same, o)
-}
 
 // Load reads and checks a configuration file, and reads the files that it names.
 func Load(path string) (*Config, error) {
@@ -210,8 +204,12 @@ func joined(sources []topology.Source) error {
 	return nil
 }
 
-// Parse checks a configuration without looking at any other file. Relative paths in it start from its own folder.
-func Parse(path string, content []byte) (*Config, error) {
+// Parse checks a configuration, and reads no other file but those of Replicate's secrets. Relative paths in it start
+// from its own folder.
+func Parse(path string, content []byte) (*Config, error) { return parse(path, content, nil) }
+
+// parse is Parse with the secrets that are known.
+func parse(path string, content []byte, secrets map[string]string) (*Config, error) {
 	document, err := yamldoc.Read(content)
 	if err != nil {
 		return nil, err
@@ -224,6 +222,7 @@ func Parse(path string, content []byte) (*Config, error) {
 		AdminAddress: "127.0.0.1:10001",
 		Follow:       Follow{Enabled: true, Interval: 250 * time.Millisecond, Sample: 0.01},
 		Metrics:      Metrics{QueueDepth: 5, KVUsage: 0.8},
+		secrets:      secrets,
 	}
 	root, mistakes := document.Parse()
 	if !root.Present() {

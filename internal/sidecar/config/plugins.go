@@ -53,16 +53,6 @@ func (c *Config) ApplyPlugins(path string) error {
 	return nil
 }
 
-// ApplyPluginsOf has c do what ApplyPlugins had o do. Nothing is read again: what has become of the files since the
-// start is for the next one.
-func (c *Config) ApplyPluginsOf(o *Config) error {
-	if o.layer == nil {
-		return nil
-	}
-	c.Plugins, c.layer, c.store, c.Prefix.Index = o.Plugins, o.layer, o.store, o.Prefix.Index
-	return c.take()
-}
-
 // take takes over what the filter's configuration says.
 func (c *Config) take() error {
 	if err := c.apply(c.layer); err != nil {

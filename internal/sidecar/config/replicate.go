@@ -108,9 +108,25 @@ func (c *Config) readPassword(o *strictjson.Object, key, path string, password *
 		return
 	}
 	var err error
-	if *password, err = ReadToken(c.path(o, key, path)); err != nil {
+	if *password, err = c.readSecret(c.path(o, key, path)); err != nil {
 		o.Mistake(key, err.Error())
 	}
+}
+
+// readSecret is ReadToken of a file that is read at the start alone.
+func (c *Config) readSecret(path string) (string, error) {
+	if secret, known := c.secrets[path]; known {
+		return secret, nil
+	}
+	secret, err := ReadToken(path)
+	if err != nil {
+		return "", err
+	}
+	if c.secrets == nil {
+		c.secrets = map[string]string{}
+	}
+	c.secrets[path] = secret
+	return secret, nil
 }
 
 // replicateKey is what entries are signed with; empty leaves that to the token.
@@ -120,7 +136,7 @@ func (c *Config) replicateKey(o *strictjson.Object, key, keyFile string) string 
 		o.Mistake("keyFile", "key is there, too; one of them is right")
 	case o.Has("keyFile"):
 		var err error
-		if key, err = ReadToken(c.path(o, "keyFile", keyFile)); err != nil {
+		if key, err = c.readSecret(c.path(o, "keyFile", keyFile)); err != nil {
 			o.Mistake("keyFile", err.Error())
 		}
 	case o.Has("key"):

@@ -79,5 +79,8 @@ func New(c scoring.StoreRedis, s Security, timeout time.Duration) (redis.Univers
 	o.PoolFIFO, o.PoolSize, o.PoolTimeout = parsed.PoolFIFO, parsed.PoolSize, parsed.PoolTimeout
 	o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = parsed.MinIdleConns, parsed.MaxIdleConns, parsed.MaxActiveConns
 	o.ConnMaxIdleTime, o.ConnMaxLifetime = parsed.ConnMaxIdleTime, parsed.ConnMaxLifetime
+	o.ConnMaxLifetimeJitter, o.MaxConcurrentDials = parsed.ConnMaxLifetimeJitter, parsed.MaxConcurrentDials
+	o.PipelinePoolSize = parsed.PipelinePoolSize
+	o.PipelineReadBufferSize, o.PipelineWriteBufferSize = parsed.PipelineReadBufferSize, parsed.PipelineWriteBufferSize
 	return redis.NewUniversalClient(o), nil
 }

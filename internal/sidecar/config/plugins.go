@@ -40,6 +40,11 @@ func (c *Config) ApplyPlugins(path string) error {
 	if err := c.take(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	var mistakes strictjson.Mistakes
+	c.twoAtOne(c.Prefix.Index != nil, func(key, problem string) { mistakes = append(mistakes, key+": "+problem) })
+	if mistakes != nil {
+		return inFile(c.Path, mistakes)
+	}
 	if c.EndpointsFile != "" && c.PluginEndpoints {
 		if err := c.checkEndpointsFile(); err != nil {
 			return err

@@ -142,6 +142,43 @@ func TestPathsOfTokenizers(t *testing.T) {
 	}
 }
 
+// TestAddressesForTheDocument: what the filter asks for by its document's word needs an address of its own as well.
+func TestAddressesForTheDocument(t *testing.T) {
+	const twice = `: "127.0.0.1:10003" is admin.address, too; an address of its own is right`
+	const store = "config: {featureGates: [prepareDataPlugins], plugins: [{type: responses-store}]}"
+	const precise = "config: {plugins: [{type: precise-prefix-cache-scorer, parameters: " +
+		"{indexerConfig: {tokenizersPoolConfig: {modelName: m, hf: {}}}}}]}"
+	for _, tc := range []struct{ name, own, document, mistake string }{
+		{"a store", "admin: {address: '127.0.0.1:10003'}", store, "responses.address" + twice},
+		{"a store elsewhere", "admin: {address: '127.0.0.1:10003'}\nresponses: {address: '127.0.0.1:10004'}", store, ""},
+		{"exact prefixes", "admin: {address: '127.0.0.1:10003'}", precise, "prefix.address" + twice},
+		{"exact prefixes elsewhere", "admin: {address: '127.0.0.1:10003'}\nprefix: {address: '127.0.0.1:10004'}",
+			precise, ""},
+		{"nothing that is asked for", "admin: {address: '127.0.0.1:10003'}", "config: {plugins: []}", ""},
+		{"both at one address", "responses: {address: '127.0.0.1:10003'}", precise, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "filter.yaml")
+			writeFile(t, file, tc.document)
+			c, err := Parse("s.yaml", []byte(envoyYAML+tc.own+"\ndiscovery: {static: []}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			if tc.mistake != "" {
+				want = "s.yaml: " + tc.mistake
+			}
+			got := ""
+			if err := c.ApplyPlugins(file); err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // TestListOfFileDiscovery: the list that llm-d's file-discovery names has a form of its own.
 func TestListOfFileDiscovery(t *testing.T) {
 	c, err := Parse("s.yaml", []byte("envoy: {ingest: 'http://127.0.0.1:1/', token: x}\ndiscovery: {static: []}"))

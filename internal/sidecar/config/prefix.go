@@ -30,21 +30,26 @@ func (c *Config) readPrefix(o *strictjson.Object) {
 	c.Prefix.Network, c.Prefix.Address = readAsked(o, address)
 }
 
-// checkListening notes an address that two parts would listen on. What the filter asks for may be at one.
+// checkListening notes an address that two parts would listen on.
 func (c *Config) checkListening(root *strictjson.Object) {
+	c.twoAtOne(root.Member("prefix").Has("address"), root.Mistake)
+}
+
+// twoAtOne tells note of each address that two parts would listen on; prefix is set where prefix.address is one. What
+// the filter asks for may be at one.
+func (c *Config) twoAtOne(prefix bool, note func(key, problem string)) {
 	type place struct{ key, address string }
 	places := []place{{"admin.address", c.AdminAddress}, {"admin.public", c.PublicAddress}}
 	if c.Responses != nil {
 		places = append(places, place{"responses.address", c.Responses.Address})
 	}
-	if root.Member("prefix").Has("address") {
+	if prefix {
 		places = append(places, place{"prefix.address", c.Prefix.Address})
 	}
 	for i, p := range places {
 		for _, other := range places[:min(i, 2)] {
 			if p.address == other.address && p.address != "" && !strings.HasSuffix(p.address, ":0") {
-				root.Mistake(p.key, strictjson.Quote(p.address)+" is "+other.key+
-					", too; an address of its own is right")
+				note(p.key, strictjson.Quote(p.address)+" is "+other.key+", too; an address of its own is right")
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
@@ -54,6 +55,36 @@ func TestEndpointsAreTakenWhenTheyChange(t *testing.T) {
 		}); allocated > 0 {
 			t.Errorf("%d endpoints that stay: got %v allocations for a sample, want none", n, allocated)
 		}
+	}
+}
+
+// TestOneFollowsTheOthers: what other gateways told all Envoys is taken from the first one, and only where it counts.
+func TestOneFollowsTheOthers(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		prefixes bool
+		want     []bool
+	}{
+		{"prefixes are known", true, []bool{true, false, false}},
+		{"prefixes are not", false, []bool{false, false, false}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			log := slog.New(slog.DiscardHandler)
+			p := pool.New(log, engine.Known, nil)
+			c := &config.Config{Token: "secret", Follow: config.Follow{Enabled: true, Prefixes: test.prefixes},
+				Ingests: []config.Ingest{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+			token, err := push.NewToken(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []bool
+			for _, f := range newObserver(c, token, p, metrics.New(p), log).followers {
+				got = append(got, f.Others)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
 	}
 }
 

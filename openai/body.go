@@ -272,6 +272,11 @@ func (s *scanner) element(ids *idRun, part int) {
 		s.endIDs(ids)
 		inner := idRun{role: ids.role}
 		for more := s.firstElement(); more; more = s.nextElement() {
+			if s.peek() == '{' && s.api == APIEmbeddings { // a message of one of several chats
+				s.endIDs(&inner)
+				s.part(inner.role, part)
+				continue
+			}
 			s.token(&inner)
 		}
 		s.endIDs(&inner)

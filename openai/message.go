@@ -7,12 +7,23 @@ func (s *scanner) messages(items bool) {
 		return
 	}
 	for more := s.firstElement(); more; more = s.nextElement() {
-		if s.peek() == '{' {
-			s.message(items)
+		if s.peek() != '[' || s.api != APIEmbeddings {
+			s.listed(items)
 			continue
 		}
-		s.skip()
+		for inner := s.firstElement(); inner; inner = s.nextElement() { // vLLM takes several chats at once
+			s.listed(items)
+		}
 	}
+}
+
+// listed reads an element of a list of messages, which counts if it is an object.
+func (s *scanner) listed(items bool) {
+	if s.peek() == '{' {
+		s.message(items)
+		return
+	}
+	s.skip()
 }
 
 func (s *scanner) message(items bool) {

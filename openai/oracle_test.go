@@ -80,6 +80,7 @@ type result struct {
 	chars, bytes, tokens, messages, max          int
 	hasImage, hasAudio, hasVideo, hasTools, more bool
 	pieces                                       []piece
+	batches                                      bool // whether lists may have lists of objects in them
 }
 
 func (o *result) addText(role Role, text string) {
@@ -100,7 +101,7 @@ func cut(s string) string {
 }
 
 func oracle(api API, body []byte) *result {
-	o := &result{}
+	o := &result{batches: api == APIEmbeddings}
 	fields := fieldsOf(body)
 	replaced := limitOf(lookup(fields, "max_completion_tokens")) > 0
 	for _, f := range fields {
@@ -252,7 +253,7 @@ func (o *result) elements(role Role, list []json.RawMessage, outer bool) {
 			flush()
 			var inner []json.RawMessage
 			for _, n := range elementsOf(e) {
-				if c := n[0]; c == '-' || c >= '0' && c <= '9' {
+				if c := n[0]; c == '-' || c >= '0' && c <= '9' || c == '{' && o.batches {
 					inner = append(inner, n)
 				}
 			}
@@ -362,8 +363,15 @@ func place(raw json.RawMessage) (text string, ok bool) {
 
 func (o *result) messageList(api API, raw json.RawMessage, items bool) {
 	for _, m := range elementsOf(raw) {
-		if m[0] == '{' {
+		switch {
+		case m[0] == '{':
 			o.message(api, m, items)
+		case m[0] == '[' && o.batches:
+			for _, m := range elementsOf(m) {
+				if m[0] == '{' {
+					o.message(api, m, items)
+				}
+			}
 		}
 	}
 }

@@ -23,14 +23,14 @@ func shapeOf(api API, k key) shape {
 			return shapeMessages
 		}
 	case keyTools, keyFunctions:
-		if api == APIChat || api == APIMessages || api == APIResponses {
+		if api == APIChat || api == APIMessages || api == APIResponses || api == APIGenerate {
 			return shapeTools
 		}
 	case keyInput:
 		if api == APIResponses {
 			return shapeItems
 		}
-		return textIn(api == APIEmbeddings)
+		return textIn(api == APIEmbeddings || api == APIGenerate)
 	case keyPrompt:
 		return textIn(api == APICompletions || api == APIGenerate)
 	case keyTextPrompt, keyInputIDs:

@@ -182,7 +182,7 @@ func (o *result) prompt(api API, f member) {
 	switch {
 	case f.key == "messages" && in(APIChat, APIMessages, APIEmbeddings, APIGenerate):
 		o.messageList(api, f.raw, false)
-	case (f.key == "tools" || f.key == "functions") && in(APIChat, APIMessages, APIResponses):
+	case (f.key == "tools" || f.key == "functions") && in(APIChat, APIMessages, APIResponses, APIGenerate):
 		o.hasTools = o.whole(SegmentTools, RoleNone, f.raw) || o.hasTools
 	case f.key == "input" && in(APIResponses):
 		if text, ok := stringOf(f.raw); ok {
@@ -204,7 +204,7 @@ func (o *result) prompt(api API, f member) {
 		o.unbill(first, f.raw[0] != '"')
 	case in(APIGenerate):
 		switch f.key {
-		case "text", "text_input", "input_ids", "token_ids":
+		case "text", "text_input", "input_ids", "token_ids", "input":
 			o.text(RoleNone, f.raw, true)
 		}
 	case in(APIRerank):

@@ -111,6 +111,11 @@ func TestScan(t *testing.T) {
 		{"generate, vLLM's", APIGenerate,
 			`{"model":"m","token_ids":[1,2],"sampling_params":{"max_tokens":9},"text_1":"x"}`,
 			`"m" chars=0 bytes=0 tokens=2 max=9` + "\ntokens none 1,2"},
+		{"chats of /invocations and Ollama's with tools", APIGenerate,
+			`{"messages":[{"role":"user","content":"a"}],"tools":[{"type":"function"}],"functions":[1]}`,
+			`"" chars=1 bytes=1 messages=1 tools` + "\ntext user a\ntools none [{\"type\":\"function\"}]\ntools none [1]"},
+		{"embeddings of /invocations", APIGenerate, `{"model":"m","input":["a",[1,2]]}`,
+			`"m" chars=1 bytes=1 tokens=2` + "\ntext none a\ntokens none 1,2"},
 		{"ids beside text", APICompletions, `{"prompt":[ 1 , null,2,"a",3,[4 , 5],[],6]}`,
 			`"" chars=1 bytes=1 tokens=6` + "\ntokens none 1 , null,2\ntext none a\ntokens none 3\ntokens none 4 , 5\n" +
 				"tokens none 6"},

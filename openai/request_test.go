@@ -210,6 +210,8 @@ func TestScan(t *testing.T) {
 		{"options of streams that are none", APIChat, `{"stream_options":["include_usage",true],"max_tokens":90}`,
 			`"" chars=0 bytes=0 max=90`},
 		{"the greatest limit", APINone, `{"max_tokens":2147483639}`, `"" chars=0 bytes=0 max=2147483639`},
+		{"a limit just above 31 bits", APINone, `{"max_tokens":2147483649}`,
+			`"" chars=0 bytes=0 max=2147483647`},
 		{"both limits of chats", APIChat, `{"max_completion_tokens":5,"max_tokens":9}`, `"" chars=0 bytes=0 max=5`},
 		{"one of them no limit", APIChat, `{"max_completion_tokens":null,"max_tokens":9}`, `"" chars=0 bytes=0 max=9`},
 		{"odd limits", APINone, `{"max_tokens":-5,"max_output_tokens":"7","max_completion_tokens":1e3}`,

@@ -82,3 +82,22 @@ func TestLongestModel(t *testing.T) {
 		}
 	}
 }
+
+// TestLongestUser: of other names MaxName bytes are kept, and of longer ones no more.
+func TestLongestUser(t *testing.T) {
+	for _, c := range []struct {
+		name, user, want string
+	}{
+		{"as long as may be", strings.Repeat("u", MaxName), strings.Repeat("u", MaxName)},
+		{"a byte longer", strings.Repeat("u", MaxName+1), strings.Repeat("u", MaxName)},
+		{"a byte longer, escaped", strings.Repeat("u", MaxName) + `\u0075`, strings.Repeat("u", MaxName)},
+		{"a character across the end", strings.Repeat("u", MaxName-1) + "é", strings.Repeat("u", MaxName-1)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var r Request
+			if err := r.Scan(APINone, []byte(`{"user":"`+c.user+`"}`)); err != nil || r.User != c.want {
+				t.Errorf("got %d bytes, %v, want %d", len(r.User), err, len(c.want))
+			}
+		})
+	}
+}

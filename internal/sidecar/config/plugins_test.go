@@ -150,7 +150,8 @@ func TestAddressesForTheDocument(t *testing.T) {
 		"{indexerConfig: {tokenizersPoolConfig: {modelName: m, hf: {}}}}}]}"
 	for _, tc := range []struct{ name, own, document, mistake string }{
 		{"a store", "admin: {address: '127.0.0.1:10003'}", store, "responses.address" + twice},
-		{"a store elsewhere", "admin: {address: '127.0.0.1:10003'}\nresponses: {address: '127.0.0.1:10004'}", store, ""},
+		{"a store elsewhere", "admin: {address: '127.0.0.1:10003'}\nresponses: {address: '127.0.0.1:10004'}", store,
+			""},
 		{"exact prefixes", "admin: {address: '127.0.0.1:10003'}", precise, "prefix.address" + twice},
 		{"exact prefixes elsewhere", "admin: {address: '127.0.0.1:10003'}\nprefix: {address: '127.0.0.1:10004'}",
 			precise, ""},

@@ -66,7 +66,8 @@ func TestNew(t *testing.T) {
 // TestOptions: a URL's options hold, but for times and tries, which are the sidecar's.
 func TestOptions(t *testing.T) {
 	const url = "redis://h?client_name=a&protocol=2&pool_size=7&pool_fifo=true&pool_timeout=3s&min_idle_conns=1" +
-		"&max_idle_conns=2&max_active_conns=8&conn_max_idle_time=4s&conn_max_lifetime=5s&read_timeout=6s&max_retries=9" +
+		"&max_idle_conns=2&max_active_conns=8&conn_max_idle_time=4s&conn_max_lifetime=5s&read_timeout=6s" +
+		"&max_retries=9" +
 		"&conn_max_lifetime_jitter=1s&max_concurrent_dials=3&pipeline_pool_size=4&pipeline_read_buffer_size=5000" +
 		"&pipeline_write_buffer_size=6000"
 	client, err := New(scoring.StoreRedis{Address: url}, Security{}, time.Second)

@@ -149,9 +149,7 @@ func (c *Config) applyMetrics(p *scoring.Page) error {
 		c.Scrape.Interval = p.Interval
 		c.Scrape.IdleInterval = max(p.Interval, min(2*p.Interval, longestIdle))
 	}
-	for i := range c.Static.Endpoints {
-		c.Static.Endpoints[i].Access = c.over(p, c.Static.Endpoints[i].Access)
-	}
+	c.overListed(c.Static.Endpoints)
 	for i := range c.DNS {
 		c.DNS[i].Access = c.over(p, c.DNS[i].Access)
 	}

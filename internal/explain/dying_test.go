@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/pluginconfig"
-	"github.com/pintle-dev/pintle/internal/yamldoc"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
@@ -74,14 +72,7 @@ type play struct {
 // newPlay has nine servers with roles in turn, nil where a configuration is wrong or lets servers fail.
 func newPlay(t *testing.T, c goldenCase, roles []string) *play {
 	t.Helper()
-	document, err := yamldoc.Read([]byte(c.Config))
-	if err != nil {
-		return nil
-	}
-	config, err := pluginconfig.ParseIn(document.JSON, func(name string) (string, bool) {
-		value, ok := c.Environment[name]
-		return value, ok
-	})
+	config, err := c.configuration()
 	if err != nil || !config.Plan.StateOptions().Failures {
 		return nil
 	}

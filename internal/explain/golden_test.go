@@ -72,14 +72,7 @@ type goldenCase struct{ *golden.Case }
 
 // run returns what came of the case: want and a line of JSON for each request, or error and the mistakes.
 func (c goldenCase) run() (kind, result string) {
-	document, err := yamldoc.Read([]byte(c.Config))
-	if err != nil {
-		return "error", err.Error() + "\n"
-	}
-	config, err := pluginconfig.ParseIn(document.JSON, func(name string) (value string, ok bool) {
-		value, ok = c.Environment[name]
-		return value, ok
-	})
+	config, err := c.configuration()
 	if err != nil {
 		return "error", err.Error() + "\n"
 	}
@@ -97,6 +90,18 @@ func (c goldenCase) run() (kind, result string) {
 		}
 	}
 	return "want", lines.String()
+}
+
+// configuration is that of the case, in its environment.
+func (c goldenCase) configuration() (*pluginconfig.Config, error) {
+	document, err := yamldoc.Read([]byte(c.Config))
+	if err != nil {
+		return nil, err
+	}
+	return pluginconfig.ParseIn(document.JSON, func(name string) (value string, ok bool) {
+		value, ok = c.Environment[name]
+		return value, ok
+	})
 }
 
 // compare reports where the result is not the one in the file: numbers may differ by tolerance, all else must be equal.

@@ -68,14 +68,7 @@ func TestPushedBytes(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	defer server.Close()
-	pl := pool.New(slog.New(slog.DiscardHandler), engine.Known, nil)
-	pl.Learned(t.Context()) // of no sources, so that there is something to push
-	token, err := NewToken(&config.Config{Token: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &Pusher{Ingest: config.Ingest{Name: "envoy", URL: server.URL}, Token: token, Pool: pl,
-		Metrics: metrics.New(pl), client: server.Client()}
+	p := newPusher(t, server)
 	for range 2 {
 		if o := p.push(t.Context(), time.Now()); o.err != nil {
 			t.Fatal(o.err)

@@ -29,14 +29,7 @@ func TestReconnects(t *testing.T) {
 	}
 	server.Start()
 	defer server.Close()
-	pl := pool.New(slog.New(slog.DiscardHandler), engine.Known, nil)
-	pl.Learned(t.Context()) // of no sources, so that there is something to push
-	token, err := NewToken(&config.Config{Token: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &Pusher{Ingest: config.Ingest{Name: "envoy", URL: server.URL}, Token: token, Pool: pl,
-		Metrics: metrics.New(pl), client: server.Client()}
+	p := newPusher(t, server)
 	start := time.Now()
 	for _, step := range []struct {
 		name string
@@ -55,4 +48,17 @@ func TestReconnects(t *testing.T) {
 			t.Errorf("%s: got %d connections so far, want %d", step.name, got, step.want)
 		}
 	}
+}
+
+// newPusher pushes to a server. It has something to push.
+func newPusher(t *testing.T, server *httptest.Server) *Pusher {
+	t.Helper()
+	pl := pool.New(slog.New(slog.DiscardHandler), engine.Known, nil)
+	pl.Learned(t.Context()) // of no sources, which is something to push
+	token, err := NewToken(&config.Config{Token: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Pusher{Ingest: config.Ingest{Name: "envoy", URL: server.URL}, Token: token, Pool: pl,
+		Metrics: metrics.New(pl), client: server.Client()}
 }

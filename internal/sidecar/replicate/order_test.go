@@ -68,10 +68,7 @@ func TestLostDecisionComesAgain(t *testing.T) {
 	defer client.Close()
 	a := newGateway(t, "a", addressOf(v))
 	now := time.Now()
-	e := entry{gateway: "x", sent: now.UnixNano(), end: journal.Position{Epoch: 9}}
-	e.batch = appendEvent(nil, 0, 21, &journal.Event{Kind: journal.Completion, Instance: 99, Lease: 20,
-		Time: now.UnixNano()})
-	completion := newCodec(stream, func() string { return token }).seal(&e)
+	completion := sealedCompletion(now)
 	for _, text := range [][]byte{completion, sealed(token, now, 22), sealed(token, now, 20), completion} {
 		appendRaw(t, client, text)
 	}
@@ -86,10 +83,7 @@ func TestLostDecisionComesToTheNext(t *testing.T) {
 	defer client.Close()
 	a := newGateway(t, "a", addressOf(v))
 	now := time.Now()
-	e := entry{gateway: "x", sent: now.UnixNano(), end: journal.Position{Epoch: 9}}
-	e.batch = appendEvent(nil, 0, 21, &journal.Event{Kind: journal.Completion, Instance: 99, Lease: 20,
-		Time: now.UnixNano()})
-	appendRaw(t, client, newCodec(stream, func() string { return token }).seal(&e))
+	appendRaw(t, client, sealedCompletion(now))
 	appendRaw(t, client, sealed(token, now, 22))
 	a.wantOthers("d22")
 	a.stop()
@@ -150,4 +144,12 @@ func inShort(t *testing.T, events []byte) (all []string) {
 		all, events = append(all, short(&e)), events[n:]
 	}
 	return all
+}
+
+// sealedCompletion is an entry that ends request 20 of another gateway.
+func sealedCompletion(now time.Time) []byte {
+	e := entry{gateway: "x", sent: now.UnixNano(), end: journal.Position{Epoch: 9}}
+	e.batch = appendEvent(nil, 0, 21, &journal.Event{Kind: journal.Completion, Instance: 99, Lease: 20,
+		Time: now.UnixNano()})
+	return newCodec(stream, func() string { return token }).seal(&e)
 }

@@ -5,22 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
-	"github.com/pintle-dev/pintle/scoring/registry"
 )
 
 // FailingPlan compiles a configuration by which endpoints that fail are no candidates.
 func FailingPlan(t testing.TB, config string, stale scoring.Staleness) *scoring.Plan {
 	t.Helper()
-	root, document := strictjson.Parse([]byte(config), "configuration")
-	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: stale,
+	return planBy(t, config, scoring.Settings{Stale: stale,
 		Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
-	if err := document.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return plan
 }
 
 // Fail has an endpoint fail requests of several clients.

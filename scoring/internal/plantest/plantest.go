@@ -21,8 +21,13 @@ var Neutral = scoring.Staleness{After: 2 * time.Second, Policy: scoring.StaleNeu
 // Plan compiles an EndpointPickerConfig in JSON with the registered plug-ins and those given.
 func Plan(t testing.TB, config string, stale scoring.Staleness, more ...scoring.Registration) *scoring.Plan {
 	t.Helper()
+	return planBy(t, config, scoring.Settings{Stale: stale}, more...)
+}
+
+func planBy(t testing.TB, config string, settings scoring.Settings, more ...scoring.Registration) *scoring.Plan {
+	t.Helper()
 	root, document := strictjson.Parse([]byte(config), "configuration")
-	plan := scoring.Compile(root, append(more, registry.Plugins...), scoring.Settings{Stale: stale})
+	plan := scoring.Compile(root, append(more, registry.Plugins...), settings)
 	if err := document.Err(); err != nil {
 		t.Fatalf("the configuration is wrong:\n%v", err)
 	}

@@ -221,16 +221,11 @@ func (c *Cycle) filterGroup(p *profile, f *namedFilter) {
 	if len(c.candidates) == 0 {
 		return
 	}
-	lasting := len(c.candidates)
+	n, lasting := 0, len(c.candidates)
 	if f.prefers {
-		lasting = c.lastingFirst()
-	}
-	n := f.group.Select(c, c.candidates[:lasting])
-	if f.prefers {
-		c.reserve(n, lasting)
-	}
-	if n == lasting {
-		n = len(c.candidates)
+		n, lasting = c.prefer(f.group)
+	} else {
+		n = f.group.Select(c, c.candidates)
 	}
 	if c.Tracer != nil {
 		for i, e := range c.candidates[n:] {

@@ -65,6 +65,17 @@ func (c *Cycle) answers(profile int) bool {
 	return r.State == Picked && (!staged || r == c.Primary() || c.IsPrefill(profile))
 }
 
+// prefer has a Preference choose among the candidates that last, and returns how many are kept, all where it chooses
+// none or all of these, and how many last.
+func (c *Cycle) prefer(by GroupFilter) (n, lasting int) {
+	lasting = c.lastingFirst()
+	if n = by.Select(c, c.candidates[:lasting]); n == 0 || n == lasting {
+		return len(c.candidates), lasting
+	}
+	c.reserve(n, lasting)
+	return n, lasting
+}
+
 // lastingFirst moves the candidates that will not be left out for being stale or failing to the front and returns how
 // many they are: all, when there are no others.
 func (c *Cycle) lastingFirst() int {

@@ -22,8 +22,9 @@ type GroupFilter interface {
 	Select(c *Cycle, candidates []*Endpoint) int
 }
 
-// Preference is a GroupFilter that keeps all candidates where none suits it. What fails or is stale, and will be left
-// out in the end, it is not shown while there are others: it would keep a request at a server that died.
+// Preference is a GroupFilter that says which candidates suit best: where it selects none, all are kept. What fails or
+// is stale, and will be left out in the end, it is not shown while there are others: it would keep a request at a
+// server that died.
 type Preference interface {
 	GroupFilter
 	// Prefers reports whether it is one, with its parameters.

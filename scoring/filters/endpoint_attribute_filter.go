@@ -64,7 +64,7 @@ func (f *endpointAttributeFilter) Select(c *scoring.Cycle, candidates []*scoring
 		}
 		f.rule.among(f.values)
 	}
-	return selectPassing(f, c, candidates, f.fallback)
+	return selectPassing(f, c, candidates)
 }
 
 func (f *endpointAttributeFilter) passes(c *scoring.Cycle, e *scoring.Endpoint) bool {

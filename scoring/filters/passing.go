@@ -7,18 +7,14 @@ type passer interface {
 	passes(c *scoring.Cycle, e *scoring.Endpoint) bool
 }
 
-// selectPassing moves the candidates that pass to the front and returns how many they are: all, when none passes and
-// fallback is set.
-func selectPassing[F passer](f F, c *scoring.Cycle, candidates []*scoring.Endpoint, fallback bool) int {
+// selectPassing moves the candidates that pass to the front and returns how many they are.
+func selectPassing[F passer](f F, c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	n := 0
 	for i, e := range candidates {
 		if f.passes(c, e) {
 			candidates[n], candidates[i] = e, candidates[n]
 			n++
 		}
-	}
-	if n == 0 && fallback {
-		return len(candidates)
 	}
 	return n
 }

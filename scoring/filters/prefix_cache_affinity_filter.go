@@ -104,8 +104,8 @@ func (f prefixCacheAffinityFilter) Select(c *scoring.Cycle, candidates []*scorin
 			n++
 		}
 	}
-	if n == 0 || n < len(candidates) && f.penaltySeconds > 0 && f.busy(c, candidates, n) {
-		return len(candidates)
+	if n > 0 && n < len(candidates) && f.penaltySeconds > 0 && f.busy(c, candidates, n) {
+		return 0
 	}
 	return n
 }

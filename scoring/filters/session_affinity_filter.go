@@ -29,7 +29,7 @@ func (sessionAffinityFilter) Prefers() bool { return true }
 func (f sessionAffinityFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	i := f.Pinned(c, candidates)
 	if i < 0 {
-		return len(candidates)
+		return 0
 	}
 	candidates[0], candidates[i] = candidates[i], candidates[0]
 	return 1

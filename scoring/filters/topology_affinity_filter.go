@@ -59,8 +59,5 @@ func (f topologyAffinityFilter) Select(c *scoring.Cycle, candidates []*scoring.E
 			n++
 		}
 	}
-	if n == 0 {
-		return len(candidates)
-	}
 	return n
 }

@@ -52,7 +52,7 @@ func (*utilizationDetector) Prefers() bool { return true }
 
 // Select implements scoring.GroupFilter.
 func (d *utilizationDetector) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
-	return selectPassing(d, c, candidates, true)
+	return selectPassing(d, c, candidates)
 }
 
 func (d *utilizationDetector) passes(c *scoring.Cycle, e *scoring.Endpoint) bool {

@@ -81,7 +81,7 @@ func (f utilizationFilter) Prefers() bool { return f.fallback }
 
 // Select implements scoring.GroupFilter.
 func (f utilizationFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
-	return selectPassing(f, c, candidates, f.fallback)
+	return selectPassing(f, c, candidates)
 }
 
 func (f utilizationFilter) passes(c *scoring.Cycle, e *scoring.Endpoint) bool {

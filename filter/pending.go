@@ -8,15 +8,15 @@ import "github.com/pintle-dev/pintle/internal/hostcalls"
 
 // pending is what a request waits for.
 type pending struct {
-	// then goes on with the request, until when it waits at most, nanoseconds since 1970.
+	// then goes on with the request, which has waited since then, nanoseconds since 1970.
 	then  func() hostcalls.Action
-	until int64
-	// waited is set once the request has waited for the first snapshot, in vain or not.
+	since int64
+	// waited is set once the request has waited for servers, in vain or not.
 	waited bool
 }
 
 const (
-	// wakeMillis is how often a worker looks for the first snapshot while requests wait for it.
+	// wakeMillis is how often a worker looks for servers while requests wait for them.
 	wakeMillis = 10
 	// readMillis is how long a worker does other things between two parts of a journal that requests wait for.
 	readMillis = 1
@@ -24,28 +24,43 @@ const (
 	mostWaiting = 1024
 )
 
-// mustWait reports whether the request is to wait. It waits for the process's first snapshot: a process that has just
-// begun, as in a hot restart, gets its traffic and its first snapshot at the same time. And it waits for a plug-in that
-// has a long journal to read. To be asked with the pool refreshed; now is when the request would be decided.
+// patience is for how many nanoseconds a request waits for servers as things are: for the process's first snapshot, as
+// a process that has just begun, in a hot restart for one, gets its traffic and its first snapshot at the same time;
+// and for a server to join a pool that has none.
+func (p *plugin) patience() int64 {
+	switch topology := p.pool.snapshot.Topology; {
+	case topology == nil:
+		return int64(p.config.Wait)
+	case len(topology.Endpoints) == 0:
+		return int64(p.config.EmptyWait)
+	}
+	return 0
+}
+
+// mustWait reports whether the request is to wait, for servers or for a plug-in that has a long journal to read. To be
+// asked with the pool refreshed; now is when the request would be decided.
 func (s *stream) mustWait(now int64) bool {
 	p := s.plugin
 	switch {
 	case len(p.waiting) >= mostWaiting:
 		return false
-	case p.pool.snapshot.Topology == nil && !s.pending.waited && s.config.Wait > 0:
+	case !s.pending.waited && p.patience() > 0:
 		return true
 	}
 	// Who comes while others wait for the journal waits with them: its parts are read in ticks.
 	return p.history.progress == reading || p.history.behind(&p.pool, now)
 }
 
-// wait holds the request until the first snapshot is there, or for as long as is configured, and the journal is read,
-// and then goes on with then. It is to be called when all of the request has come.
+// wait holds the request until there are servers, or for as long as is configured, and the journal is read, and then
+// goes on with then. It is to be called when all of the request has come.
 func (s *stream) wait(then func() hostcalls.Action) hostcalls.Action {
 	p := s.plugin
 	s.phase = waiting
-	s.pending.then, s.pending.until = then, hostcalls.Now()+int64(s.config.Wait)
+	s.pending.then, s.pending.since = then, hostcalls.Now()
 	p.waiting = append(p.waiting, s)
+	if p.patience() > 0 {
+		p.stats.waited.Add(1)
+	}
 	if len(p.waiting) == 1 {
 		p.hurry()
 	}
@@ -68,10 +83,10 @@ func (p *plugin) wake() {
 		p.hurry()
 		return
 	}
-	known := p.pool.snapshot.Topology != nil
+	patience := p.patience()
 	kept := p.waiting[:0]
 	for _, s := range p.waiting {
-		if !known && lasts(s.pending.until, now, int64(s.config.Wait)) {
+		if lasts(s.pending.since+patience, now, patience) {
 			kept = append(kept, s)
 			continue
 		}

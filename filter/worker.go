@@ -78,7 +78,7 @@ func (d *sharedData) Set(key string, value []byte, change uint32) (ok bool) {
 }
 
 type stats struct {
-	routed, passed, refused              tally
+	routed, passed, refused, waited      tally
 	heldTooMuch                          hostcalls.Counter
 	snapshotsAccepted, snapshotsRejected hostcalls.Counter
 	journalMissed, journalFailed         hostcalls.Counter
@@ -97,6 +97,7 @@ func (s *stats) tell(now int64) {
 	s.routed.tell()
 	s.passed.tell()
 	s.refused.tell()
+	s.waited.tell()
 	s.decisionMicros.tell(now)
 }
 
@@ -105,6 +106,7 @@ func newStats() stats {
 		routed:            newTally("pintle.requests.routed"),
 		passed:            newTally("pintle.requests.passed"),
 		refused:           newTally("pintle.requests.refused"),
+		waited:            newTally("pintle.requests.waited"),
 		heldTooMuch:       hostcalls.NewCounter("pintle.requests.held_too_much"),
 		snapshotsAccepted: hostcalls.NewCounter("pintle.snapshots.accepted"),
 		snapshotsRejected: hostcalls.NewCounter("pintle.snapshots.refused"),

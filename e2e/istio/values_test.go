@@ -22,8 +22,8 @@ import (
 // filterKeys are values for every key of the filter's configuration that the chart does not set by itself.
 const filterKeys = `{
 	dialect: llm-d, stale: {after: 3s, policy: exclude}, failing: {policy: exclude, above: 0.4, halfLife: 10s},
-	held: {maxBytes: 67108864}, startup: {wait: 1s}, load: {correction: false}, management: pass, unreadable: pass,
-	strip: [x-data-parallel-rank], subset: metadata, debug: true,
+	held: {maxBytes: 67108864}, startup: {wait: 1s}, empty: {wait: 1m}, load: {correction: false},
+	management: pass, unreadable: pass, strip: [x-data-parallel-rank], subset: metadata, debug: true,
 	config: {plugins: [{type: queue-scorer}, {type: max-score-picker}]},
 	shadow: {config: {plugins: [{type: random-picker}]}}}`
 

@@ -30,8 +30,8 @@ type Found struct {
 
 // ownKeys are the keys by which a file is a configuration of the filter, or an EndpointPickerConfig.
 var ownKeys = []string{
-	"config", "shadow", "dialect", "ingest", "hold", "destination", "stale", "failing", "held", "startup", "load",
-	"sidecar", "subset", "management", "unreadable", "strip", "debug",
+	"config", "shadow", "dialect", "ingest", "hold", "destination", "stale", "failing", "held", "startup", "empty",
+	"load", "sidecar", "subset", "management", "unreadable", "strip", "debug",
 	"plugins", "schedulingProfiles", "featureGates", "saturationDetector", "dataLayer", "data", "flowControl",
 	"requestHandler", "parser",
 }

@@ -70,6 +70,8 @@ type Config struct {
 	Strip []string
 	// Wait is how long a request may wait for the process's first snapshot; 0 is not at all.
 	Wait time.Duration
+	// EmptyWait is how long a request may wait for a server while the pool has none; 0 is not at all.
+	EmptyWait time.Duration
 	// HeldBytes is how much of requests' bodies each worker holds at most, in sum.
 	HeldBytes int
 	// Debug answers x-pintle-explain in a response header.
@@ -134,6 +136,9 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	startup := root.Object("startup")
 	startup.Duration("wait", &c.Wait, 0)
 	startup.Close()
+	empty := root.Object("empty")
+	empty.Duration("wait", &c.EmptyWait, 0)
+	empty.Close()
 	held := root.Object("held")
 	held.Int("maxBytes", &c.HeldBytes, 1<<20, 1<<30)
 	held.Close()

@@ -91,7 +91,9 @@ func TestParseMistakes(t *testing.T) {
 		{"not an object", `"queue-scorer"`, []string{`configuration: "queue-scorer" is not an object`}},
 		{"unknown key", `{"holds": "pause"}`,
 			[]string{
-				`configuration: unknown key "holds"; did you mean hold? known are stale, failing, dialect, load, ingest, startup, held, sidecar, hold, destination, debug, subset, management, unreadable, strip, config, shadow`}},
+				`configuration: unknown key "holds"; did you mean hold? known are stale, failing, dialect, load, ingest, startup, empty, held, sidecar, hold, destination, debug, subset, management, unreadable, strip, config, shadow`}},
+		{"a negative wait for servers", `{"empty": {"wait": "-1s"}}`,
+			[]string{`empty.wait: "-1s" is not a duration such as "2m" or "500ms", at least 0s`}},
 		{"a negative wait", `{"startup": {"wait": "-1s"}}`,
 			[]string{`startup.wait: "-1s" is not a duration such as "2m" or "500ms", at least 0s`}},
 		{"no cluster", `{"sidecar": {"cluster": ""}}`,
@@ -166,7 +168,8 @@ func TestParseMistakes(t *testing.T) {
 
 // TestUnknownKeysInGroups: each part of the configuration that is an object refuses what it does not know.
 func TestUnknownKeysInGroups(t *testing.T) {
-	for _, group := range []string{"stale", "failing", "load", "ingest", "startup", "held", "sidecar", "config"} {
+	for _, group := range []string{"stale", "failing", "load", "ingest", "startup", "empty", "held", "sidecar",
+		"config"} {
 		t.Run(group, func(t *testing.T) {
 			_, err := Parse([]byte(`{"` + group + `": {"surely": 1}}`))
 			if want := group + `: unknown key "surely"`; err == nil || !strings.Contains(err.Error(), want) {
@@ -177,18 +180,19 @@ func TestUnknownKeysInGroups(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	for name, text := range map[string]string{"nothing": ``, "empty groups": `{"startup": {}, "held": {}}`} {
+	for name, text := range map[string]string{"nothing": ``, "empty groups": `{"startup": {}, "empty": {}, "held": {}}`} {
 		c, err := Parse([]byte(text))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if c.Wait != 3*time.Second || c.HeldBytes != 134_217_728 {
-			t.Errorf("%s: got a wait of %v, %d bytes held; want 3s, 134217728", name, c.Wait, c.HeldBytes)
+		if c.Wait != 3*time.Second || c.EmptyWait != 0 || c.HeldBytes != 134_217_728 {
+			t.Errorf("%s: got waits of %v and %v, %d bytes held; want 3s, 0s, 134217728", name, c.Wait, c.EmptyWait,
+				c.HeldBytes)
 		}
 	}
-	c, err := Parse([]byte(`{"startup": {"wait": "0s"}, "held": {"maxBytes": 1048576}}`))
-	if err != nil || c.Wait != 0 || c.HeldBytes != 1<<20 {
-		t.Errorf("least of both: got %+v, %v", c, err)
+	c, err := Parse([]byte(`{"startup": {"wait": "0s"}, "empty": {"wait": "2m"}, "held": {"maxBytes": 1048576}}`))
+	if err != nil || c.Wait != 0 || c.EmptyWait != 2*time.Minute || c.HeldBytes != 1<<20 {
+		t.Errorf("least of both, and a wait for servers: got %+v, %v", c, err)
 	}
 }
 

@@ -11,7 +11,7 @@ destination: {{ .Values.destination }}
 {{- with .Values.sidecar.asked }}
 sidecar: {{ toJson . }}
 {{- end }}
-{{ pick .Values "dialect" "stale" "failing" "held" "startup" "load" "management" "unreadable" "strip" "subset" "shadow" "debug" | toYaml }}
+{{ pick .Values "dialect" "stale" "failing" "held" "startup" "empty" "load" "management" "unreadable" "strip" "subset" "shadow" "debug" | toYaml }}
 config:
   {{- include "pintle.config" . | nindent 2 }}
 {{- end }}

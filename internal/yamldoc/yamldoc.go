@@ -164,7 +164,8 @@ func (d *Document) Locate(err error) error {
 
 var (
 	bare    = regexp.MustCompile(`: (true|false|-?[\d.e+]+) is not a string$`)
-	index   = regexp.MustCompile(`^\[(\d+)\](?:\([\w./-]+\))?`) // see strictjson.Object.LabelBy
+	index   = regexp.MustCompile(`^\[(\d+)\]`)
+	label   = regexp.MustCompile(`^\([\w./-]+\)`) // see strictjson.Object.LabelBy
 	unknown = regexp.MustCompile(`^(?:` + document + `|` + configuration + `)?: unknown key ("(?:[^"\\]|\\.)*")`)
 )
 
@@ -213,18 +214,21 @@ func step(n *goyaml.Node, mistake string) (next *goyaml.Node, rest string) {
 		if _, err := fmt.Sscan(m[1], &i); err != nil || i >= len(n.Content) {
 			return nil, ""
 		}
-		return n.Content[i], strings.TrimPrefix(mistake[len(m[0]):], ".")
+		return n.Content[i], within(mistake[len(m[0]):])
 	case goyaml.MappingNode:
 		longest := -1
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i].Value
 			after, ok := strings.CutPrefix(mistake, key)
-			if ok && key != "" && len(key) > longest && after != "" && strings.ContainsRune(".[:", rune(after[0])) {
+			if ok && key != "" && len(key) > longest && after != "" && strings.ContainsRune(".[:(", rune(after[0])) {
 				longest = len(key)
 				// A value that begins on a later line is wrong there; one that is missing, at its key.
-				next, rest = n.Content[i+1], strings.TrimPrefix(after, ".")
+				next, rest = n.Content[i+1], within(after)
 			}
 		}
 	}
 	return next, rest
 }
+
+// within is what a path says behind a key or an index, without the name of what is there.
+func within(rest string) string { return strings.TrimPrefix(rest[len(label.FindString(rest)):], ".") }

@@ -139,6 +139,10 @@ list:
     example.com/a: x
 unknown: 1
 last: z
+named:
+  name: b
+  number: w
+  other: 1
 `
 	d, err := Read([]byte(text))
 	if err != nil {
@@ -157,6 +161,11 @@ last: z
 		item.Close()
 		item.Mistake("address", "is missing")
 	}
+	named, name := root.Object("named"), ""
+	named.LabelBy("name")
+	named.String("name", &name)
+	named.Int("number", &number, 0, 1)
+	named.Close()
 	root.Close()
 	got := d.Locate(document.Err()).Error()
 	want := `line 2: number: "x" is not a whole number from 0 to 2147483647
@@ -164,8 +173,10 @@ line 4: list[0](a).address: is missing
 line 5: list[1].name: 5 is not a string; in quotes it is one
 line 5: list[1].address: is missing
 line 7: list[1].labels.example.com/a.b: 1 is not a string; in quotes it is one
-line 10: unknown key "unknown"; known are last, number, list
-line 11: last: "z" is not a whole number from 0 to 1`
+line 10: unknown key "unknown"; known are last, number, list, named
+line 11: last: "z" is not a whole number from 0 to 1
+line 14: named(b).number: "w" is not a whole number from 0 to 1
+line 15: named(b): unknown key "other"; known are name, number`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -20,7 +20,15 @@ config:
 {{- define "pintle.plugins" -}}
 {{- $config := include "pintle.config" . | fromYaml }}
 {{- $store := include "pintle.store" . | fromYaml }}
-{{- if or .Values.sidecar.plugins $config.dataLayer (include "pintle.precise" .) (dig "parameters" "storeConfig" nil $store) }}yes{{ end }}
+{{- if or .Values.sidecar.plugins $config.dataLayer (include "pintle.pages" .) (include "pintle.precise" .)
+  (dig "parameters" "storeConfig" nil $store) }}yes{{ end }}
+{{- end }}
+
+{{/* Not empty where a plug-in says how metrics are read: in llm-d's dialect it counts without a dataLayer, too. */}}
+{{- define "pintle.pages" -}}
+{{- $config := include "pintle.config" . | fromYaml | toJson }}
+{{- if or (contains "\"type\":\"metrics-data-source\"" $config)
+  (contains "\"type\":\"core-metrics-extractor\"" $config) }}yes{{ end }}
 {{- end }}
 
 {{/* Not empty where the plug-in goes by what servers tell of their caches, wherever the document says so. */}}

@@ -2,6 +2,7 @@ package shipped_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
@@ -26,6 +27,23 @@ func valuesOf(in any, key string) (all []any) {
 		}
 	}
 	return all
+}
+
+// TestIngestIsNotLogged: on Istio a logger is that of all listeners, and leaves out what comes to the ingest listener.
+func TestIngestIsNotLogged(t *testing.T) {
+	ports := valuesOf(parse(t, "ingest", []byte(readText(t, "istio/base/ingest.yaml"))), "number")
+	if len(ports) != 1 {
+		t.Fatalf("the ingest listener has the ports %v, want one", ports)
+	}
+	for file, port := range map[string]string{
+		"istio/components/access-log/envoyfilter.yaml": fmt.Sprint(ports[0]),
+		"istio/chart/templates/access-log.yaml":        "{{ .Values.ingest.port }}",
+	} {
+		got := regexp.MustCompile(`\n +expression: (.*)\n`).FindStringSubmatch(readText(t, file))
+		if want := "destination.port != " + port; len(got) == 0 || got[1] != want {
+			t.Errorf("%s logs %q, want where %s", file, got, want)
+		}
+	}
 }
 
 // TestObserved: what is shipped logs in one format, and gives spans the same tags.

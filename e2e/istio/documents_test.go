@@ -45,3 +45,12 @@ func TestChartDocument(t *testing.T) {
 		})
 	}
 }
+
+// TestChartObserved: the chart logs and traces what the components do.
+func TestChartObserved(t *testing.T) {
+	rendered := chart(t, `{accessLog: true, traceTags: true}`)
+	validate(t, rendered)
+	wantSame(t, rendered, built(t, `{resources: [github.com/pintle-dev/pintle/istio/base?ref=v0.1.0], components: [
+		github.com/pintle-dev/pintle/istio/components/access-log?ref=v0.1.0,
+		github.com/pintle-dev/pintle/istio/components/trace-tags?ref=v0.1.0]}`))
+}

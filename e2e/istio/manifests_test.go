@@ -5,6 +5,7 @@ package istio
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -75,9 +76,19 @@ func wantShipped(t *testing.T, objects []mesh.Object) {
 // validate has istioctl judge objects without a cluster.
 func validate(t *testing.T, objects []mesh.Object) {
 	t.Helper()
-	if _, err := mesh.Run(t.TempDir(), "istioctl", "validate", "-f", write(t, objects...)); err != nil {
+	if err := judged(t, objects...); err != nil {
 		t.Error(err)
 	}
+}
+
+// judged is what istioctl finds wrong with objects. What Envoy would not read of an EnvoyFilter is a warning to it.
+func judged(t *testing.T, objects ...mesh.Object) error {
+	t.Helper()
+	warnings, err := mesh.Warnings(t.TempDir(), "istioctl", "validate", "-f", write(t, objects...))
+	if wrong := regexp.MustCompile(`.*: Envoy filter: .*`).FindString(warnings); err == nil && wrong != "" {
+		err = errors.New(wrong)
+	}
+	return err
 }
 
 // write writes objects to a file.
@@ -113,10 +124,19 @@ func TestJudgesRefuse(t *testing.T) {
 			if err := control.Check(plugin); err == nil {
 				t.Error("the API takes it")
 			}
-			if _, err := mesh.Run(t.TempDir(), "istioctl", "validate", "-f", write(t, plugin)); err == nil {
+			if judged(t, plugin) == nil {
 				t.Error("istioctl takes it")
 			}
 		})
+	}
+}
+
+// TestFiltersJudged: istioctl reads what an EnvoyFilter has for Envoy, down to the last field.
+func TestFiltersJudged(t *testing.T) {
+	limits := mesh.Find(render(t, "overlays/oci"), "EnvoyFilter", "pintle-limits")
+	limits.Set("10s", "spec", "configPatches", 0, "patch", "value", "typed_config", "request_header_timeout")
+	if err := judged(t, limits); err == nil || !strings.Contains(err.Error(), `unknown field "request_header_timeout"`) {
+		t.Errorf("a filter with an unknown field: got %v, want that it is unknown", err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -214,16 +213,26 @@ func (m *Mesh) Stop() {
 
 // Run runs one of the tools to its end and returns what it wrote; the error holds what it wrote to stderr.
 func Run(dir, name string, args ...string) (string, error) {
+	out, _, err := run(dir, name, args)
+	return out, err
+}
+
+// Warnings is Run, but returns what the tool wrote to stderr though nothing failed.
+func Warnings(dir, name string, args ...string) (string, error) {
+	_, warnings, err := run(dir, name, args)
+	return warnings, err
+}
+
+func run(dir, name string, args []string) (out, warnings string, err error) {
 	path, err := tool(name)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
+	var stdout, stderr strings.Builder
 	cmd := exec.Command(path, args...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		err = fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, exit.Stderr)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	if err = cmd.Run(); err != nil {
+		err = fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, stderr.String())
 	}
-	return string(out), err
+	return stdout.String(), stderr.String(), err
 }

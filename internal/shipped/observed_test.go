@@ -29,7 +29,8 @@ func valuesOf(in any, key string) (all []any) {
 	return all
 }
 
-// TestIngestIsNotLogged: on Istio a logger is that of all listeners, and leaves out what comes to the ingest listener.
+// TestIngestIsNotLogged: a logger of Istio's and Envoy Gateway's is that of all listeners, and leaves out what comes to
+// the ingest listener.
 func TestIngestIsNotLogged(t *testing.T) {
 	ports := valuesOf(parse(t, "ingest", []byte(readText(t, "istio/base/ingest.yaml"))), "number")
 	if len(ports) != 1 {
@@ -38,8 +39,9 @@ func TestIngestIsNotLogged(t *testing.T) {
 	for file, port := range map[string]string{
 		"istio/components/access-log/envoyfilter.yaml": fmt.Sprint(ports[0]),
 		"istio/chart/templates/access-log.yaml":        "{{ .Values.ingest.port }}",
+		"istio/envoy-gateway.yaml":                     fmt.Sprint(ports[0]),
 	} {
-		got := regexp.MustCompile(`\n +expression: (.*)\n`).FindStringSubmatch(readText(t, file))
+		got := regexp.MustCompile(`\n.* (?:expression: |matches: \[)(.*?)]?\n`).FindStringSubmatch(readText(t, file))
 		if want := "destination.port != " + port; len(got) == 0 || got[1] != want {
 			t.Errorf("%s logs %q, want where %s", file, got, want)
 		}

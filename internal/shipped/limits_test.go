@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	goyaml "go.yaml.in/yaml/v3"
@@ -41,6 +43,51 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestRequestLimits: on Istio requests have the limits that they have in an Envoy of one's own, on every listener, and
+// the ingest listener goes on when memory is short.
+func TestRequestLimits(t *testing.T) {
+	listeners := read(t, "envoy.yaml")["static_resources"].(map[string]any)["listeners"].([]any)
+	requests := valuesOf(listeners[0], "typed_config")
+	ingest := listeners[1].(map[string]any)
+	const goesOn, unbound = "bypass_overload_manager", "ignore_global_conn_limit"
+	for file, port := range map[string]string{"istio/base/limits.yaml": "15099",
+		"istio/chart/templates/limits.yaml": "{{ .Values.ingest.port }}"} {
+		patches := read(t, file)["spec"].(map[string]any)["configPatches"].([]any)
+		limits := valuesOf(patches[0], "typed_config")[0].(map[string]any)
+		if len(limits) < 6 {
+			t.Errorf("%s has %v, want the type and five limits at least", file, limits)
+		}
+		if !slices.ContainsFunc(requests, func(own any) bool { return hasAll(own.(map[string]any), limits) }) {
+			t.Errorf("%s has %v, want what envoy.yaml has of it", file, limits)
+		}
+		if found := valuesOf(patches[0], "portNumber"); found != nil {
+			t.Errorf("%s limits requests to the ports %v alone", file, found)
+		}
+		got := valuesOf(patches[1], "value")[0]
+		if want := map[string]any{goesOn: ingest[goesOn], unbound: ingest[unbound]}; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s has the ingest listener as %v, want %v", file, got, want)
+		}
+		if at := "listener: {portNumber: " + port + "}"; !strings.Contains(readText(t, file), at) {
+			t.Errorf("%s does not name the ingest listener: want %s", file, at)
+		}
+	}
+}
+
+// hasAll reports whether all of some keys is in a mapping.
+func hasAll(in, want map[string]any) bool {
+	for key, value := range want {
+		inner, ok := value.(map[string]any)
+		if own, both := in[key].(map[string]any); ok && both {
+			if !hasAll(own, inner) {
+				return false
+			}
+		} else if !reflect.DeepEqual(in[key], value) {
+			return false
+		}
+	}
+	return true
+}
+
 func bounds(config map[string]any) map[string]any {
 	return map[string]any{memoryKey: config[memoryKey], overloadKey: config[overloadKey]}
 }
@@ -61,7 +108,7 @@ func read(t *testing.T, file string) map[string]any {
 		}
 		return found[1]
 	})
-	return parse(t, file, []byte(regexp.MustCompile(`{{.*}}`).ReplaceAllString(text, "x")))
+	return parse(t, file, []byte(regexp.MustCompile(`{{.*?}}`).ReplaceAllString(text, "x")))
 }
 
 func readText(t *testing.T, file string) string {

@@ -200,10 +200,13 @@ func holds(nodes []*goyaml.Node, text string) bool {
 // short is a mistake without its place and the list of all that would be right.
 func short(mistake string) string {
 	_, what, _ := strings.Cut(mistake, ": ")
-	if at := strings.Index(what, "; known are "); at > 0 {
-		what = what[:at]
-	}
-	return strings.TrimSuffix(what, "; no keys are allowed here")
+	return strings.TrimSuffix(brief(what), "; no keys are allowed here")
+}
+
+// brief is a mistake without the list of all that would be right.
+func brief(mistake string) string {
+	mistake, _, _ = strings.Cut(mistake, "; known are ")
+	return mistake
 }
 
 // render writes what was taken out of a mapping or a list.

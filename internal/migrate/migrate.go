@@ -4,7 +4,6 @@ package migrate
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	goyaml "go.yaml.in/yaml/v3"
@@ -56,18 +55,9 @@ func Migrate(text []byte, dialect scoring.Dialect) (*Result, error) {
 	if len(before) > 0 && !d.converted {
 		return nil, found.Locate(d.asFound(strictjson.Mistakes(before)))
 	}
-	var config *pluginconfig.Config
-	for range mostRounds {
-		if config, err = d.read(); err == nil {
-			break
-		}
-		var mistakes strictjson.Mistakes
-		if !errors.As(err, &mistakes) || !d.leaveOut(mistakes) {
-			return nil, found.Locate(d.asFound(err))
-		}
-	}
-	if err != nil || d.empty() {
-		return nil, fmt.Errorf("nothing is left of the document: %s", strings.Join(d.removed, "; "))
+	config, err := d.readWhatCounts()
+	if err != nil {
+		return nil, err
 	}
 	d.addLost(before)
 	d.addWarned(config.Plan.Warnings())
@@ -124,6 +114,37 @@ func (d *document) read() (*pluginconfig.Config, error) {
 		return nil, err
 	}
 	return pluginconfig.ParseAs(whole.JSON, nil, d.dialect)
+}
+
+// readWhatCounts reads the document without what is wrong with it. The error is all that was wrong, where the rest comes
+// to nothing.
+func (d *document) readWhatCounts() (*pluginconfig.Config, error) {
+	var wrong strictjson.Mistakes
+	for range mostRounds {
+		config, err := d.read()
+		if err == nil {
+			if d.empty() {
+				break
+			}
+			return config, nil
+		}
+		var mistakes, located strictjson.Mistakes
+		if !errors.As(err, &mistakes) {
+			return nil, err
+		}
+		errors.As(d.found.Locate(d.asFound(err)), &located)
+		goesOn := d.leaveOut(mistakes)
+		for _, line := range located {
+			if goesOn {
+				line = brief(line)
+			}
+			wrong = append(wrong, line)
+		}
+		if !goesOn {
+			break
+		}
+	}
+	return nil, wrong
 }
 
 // asFound names mistakes as in the document that was found, which may have had no config around it.

@@ -51,12 +51,16 @@ func Migrate(text []byte, dialect scoring.Dialect) (*Result, error) {
 	}
 	d := &document{found: found, dialect: dialect, because: "you say so", root: wrap(found.Root())}
 	before := d.ofResource()
+	asWritten := found.Locate(d.asFound(strictjson.Mistakes(before)))
 	d.convert()
 	if len(before) > 0 && !d.converted {
-		return nil, found.Locate(d.asFound(strictjson.Mistakes(before)))
+		return nil, asWritten
 	}
 	config, err := d.readWhatCounts()
-	if err != nil {
+	switch {
+	case err != nil && len(before) > 0:
+		return nil, asWritten // with its own places and lines, which what it became has not
+	case err != nil:
 		return nil, err
 	}
 	d.addLost(before)
@@ -116,8 +120,8 @@ func (d *document) read() (*pluginconfig.Config, error) {
 	return pluginconfig.ParseAs(whole.JSON, nil, d.dialect)
 }
 
-// readWhatCounts reads the document without what is wrong with it. The error is all that was wrong, where the rest comes
-// to nothing.
+// readWhatCounts reads the document without what is wrong with it. The error is all that was wrong, where the rest
+// comes to nothing.
 func (d *document) readWhatCounts() (*pluginconfig.Config, error) {
 	var wrong strictjson.Mistakes
 	for range mostRounds {

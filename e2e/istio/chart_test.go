@@ -30,8 +30,9 @@ func TestChart(t *testing.T) {
 
 // TestChartNotes: who installs the chart is told what is left to do.
 func TestChartNotes(t *testing.T) {
-	const secret, images, servers, api = "create secret generic pintle-ingest", "module.image or sidecar.image names",
-		"sidecar.endpoints names", "sidecar.kubernetes.apiServers names"
+	const secret, images, servers, api, kept = "create secret generic pintle-ingest",
+		"module.image or sidecar.image names", "sidecar.endpoints names", "sidecar.kubernetes.apiServers names",
+		"config has no responses-store"
 	const own = `module: {image: "r.io/a:1"}, ingest: {token: at-least-eight}, sidecar: {image: "r.io/b:1", `
 	for _, tt := range []struct {
 		name, values string
@@ -44,6 +45,10 @@ func TestChartNotes(t *testing.T) {
 			[]string{api}},
 		{"another discovery", `{` + own + `config: {discovery: {dns: []}}}}`, nil},
 		{"the example's servers", `{` + own + `}}`, []string{servers}},
+		{"conversations that nothing keeps", `{` + own + `config: {discovery: {dns: []}}}, responses: {egress: [{to: []}]}}`,
+			[]string{kept}},
+		{"conversations", `{` + own + `config: {discovery: {dns: []}}}, responses: {egress: [{to: []}]},
+			gateway: {replicas: 1}, config: {plugins: [{type: responses-store}]}}`, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, err := mesh.Run(harness.Root(), "helm", "install", "pintle", "istio/chart", "--dry-run=client",
@@ -55,7 +60,7 @@ func TestChartNotes(t *testing.T) {
 			if want := "kubectl -n models port-forward deploy/pintle-gateway 10001"; !strings.Contains(notes, want) {
 				t.Errorf("notes:\n%s\nwant %q", notes, want)
 			}
-			for _, line := range []string{secret, images, servers, api} {
+			for _, line := range []string{secret, images, servers, api, kept} {
 				if got, want := strings.Contains(notes, line), slices.Contains(tt.want, line); got != want {
 					t.Errorf("notes:\n%s\n%q is there: %v, want %v", notes, line, got, want)
 				}

@@ -4,6 +4,7 @@ package migrate
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	goyaml "go.yaml.in/yaml/v3"
@@ -139,10 +140,13 @@ func (d *document) readWhatCounts() (*pluginconfig.Config, error) {
 		errors.As(d.found.Locate(d.asFound(err)), &located)
 		goesOn := d.leaveOut(mistakes)
 		for _, line := range located {
-			if goesOn {
-				line = brief(line)
+			switch said := brief(line); {
+			case slices.Contains(wrong, said): // which could not be left out the last time
+			case goesOn:
+				wrong = append(wrong, said)
+			default:
+				wrong = append(wrong, line)
 			}
-			wrong = append(wrong, line)
 		}
 		if !goesOn {
 			break

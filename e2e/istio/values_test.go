@@ -251,6 +251,8 @@ func TestChartStores(t *testing.T) {
 		refused                  bool
 	}{
 		{"nowhere", `{}`, `{}`, true},
+		{"nowhere and parameters left empty", ``, `{}`, true},
+		{"beside parameters left empty", ``, `{responses: ` + tiered + `}`, false},
 		{"in the document", tiered, `{}`, false},
 		{"beside it", `{}`, `{responses: ` + tiered + `}`, false},
 		{"in the sidecar's own keys", `{}`, `{sidecar: {config: {responses: ` + tiered + `}}}`, false},

@@ -19,9 +19,8 @@ config:
 {{/* Not empty where the sidecar reads the plug-in's document, too. */}}
 {{- define "pintle.plugins" -}}
 {{- $config := include "pintle.config" . | fromYaml }}
-{{- $store := include "pintle.store" . | fromYaml }}
 {{- if or .Values.sidecar.plugins $config.dataLayer (include "pintle.pages" .) (include "pintle.precise" .)
-  (dig "parameters" "storeConfig" nil $store) }}yes{{ end }}
+  (include "pintle.stored" .) }}yes{{ end }}
 {{- end }}
 
 {{/* Not empty where a plug-in says how metrics are read: in llm-d's dialect it counts without a dataLayer, too. */}}
@@ -41,5 +40,12 @@ config:
 {{- $config := include "pintle.config" . | fromYaml }}
 {{- range $config.plugins }}
 {{- if eq .type "responses-store" }}{{ toYaml . }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Where that plug-in itself has conversations kept, as YAML; empty where it leaves that open. */}}
+{{- define "pintle.stored" -}}
+{{- with (include "pintle.store" . | fromYaml).parameters }}
+{{- with .storeConfig }}{{ toYaml . }}{{ end }}
 {{- end }}
 {{- end }}

@@ -31,7 +31,8 @@ type Decision struct {
 	Tried string `json:"tried,omitempty"`
 	// Shadow is where a shadow would have sent it, "refused" if nowhere; empty where the two agree.
 	Shadow string `json:"shadow,omitempty"`
-	// Status is that which the client got, "none" when it left before, and empty while the request is in flight.
+	// Status is that which the client got, "none" when it left before, "unknown" when who had the request is gone, and
+	// empty while it is in flight.
 	Status string `json:"status"`
 	// Reason is why it was refused, Ended what ended it if that was no whole answer.
 	Reason string `json:"reason,omitempty"`
@@ -115,6 +116,8 @@ func (r *recent) take(e *follow.Event, held *Held) {
 		}
 	case journal.Completion:
 		r.complete(e)
+	case journal.Gone:
+		r.leave(e.Instance)
 	case journal.Refused:
 		d := r.add(e)
 		d.Status, d.Reason = statusText(e.Code), e.Names.Of(journal.ReasonName, e.Reason)
@@ -186,6 +189,16 @@ func (r *recent) complete(e *follow.Event) {
 		r.put(&r.notable, d)
 	}
 	r.changed(d)
+}
+
+// leave notes that an instance is gone: nobody will say how its requests ended, unless it lives after all.
+func (r *recent) leave(instance uint64) {
+	for key, d := range r.open {
+		if key.instance == instance {
+			d.Status, d.Ended = "unknown", "gone"
+			r.changed(d)
+		}
+	}
 }
 
 // endings are how the status page calls what ended a request, if it was no whole answer.

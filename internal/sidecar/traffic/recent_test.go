@@ -147,3 +147,38 @@ func TestEndOfAForgottenDecision(t *testing.T) {
 		t.Errorf("got the changes %+v, want none", got)
 	}
 }
+
+// TestDecisionsOfWhoIsGone: no request is listed as in flight that nobody has any more, as after a crash of Envoy.
+func TestDecisionsOfWhoIsGone(t *testing.T) {
+	f := newFixture(t, false)
+	take := func(kind journal.Kind, instance uint64) {
+		f.take(journal.Event{Kind: kind, Instance: instance, Lease: 1, Code: 200, Ended: journal.EndedWhole}, false)
+	}
+	for instance := range uint64(3) {
+		take(journal.Decision, instance)
+	}
+	take(journal.Completion, 1)
+	before := f.Decisions(0).Change
+	for instance := range uint64(2) {
+		take(journal.Gone, instance)
+	}
+	changed := f.Decisions(before).Decisions
+	if len(changed) != 1 || changed[0].ID != 1 {
+		t.Errorf("got the changes %+v, want that of the first", changed)
+	}
+	type end struct{ status, ended string }
+	ends := func() (all [3]end) {
+		for i := range all {
+			d, _ := f.Decision(uint64(i + 1))
+			all[i] = end{d.Status, d.Ended}
+		}
+		return all
+	}
+	if got, want := ends(), [3]end{{"unknown", "gone"}, {"200", ""}, {}}; got != want {
+		t.Errorf("got the ends %q, want %q", got, want)
+	}
+	take(journal.Completion, 0)
+	if got, want := ends(), [3]end{{"200", ""}, {"200", ""}, {}}; got != want {
+		t.Errorf("got the ends %q once one lives after all, want %q", got, want)
+	}
+}

@@ -10,12 +10,12 @@ let opened = null;
 let steps = null;
 
 const millis = (ms) => !ms ? "" : ms < 1000 ? Math.round(ms) + " ms" : (ms / 1000).toFixed(2) + " s";
-const bad = (d) => d.reason || /^5/.test(d.status) || ["unreached", "reset", "timeout"].includes(d.ended);
+const bad = (d) => d.reason || /^5/.test(d.status) || ["unreached", "reset", "timeout", "gone"].includes(d.ended);
 
 function remarks(d) {
   const all = [];
   if (d.reason) all.push(d.reason);
-  if (d.ended) all.push({client: "the client left", unreached: "not reached", reset: "broken off", timeout: "took too long", envoy: "ended by Envoy"}[d.ended]);
+  if (d.ended) all.push({client: "the client left", unreached: "not reached", reset: "broken off", timeout: "took too long", envoy: "ended by Envoy", gone: "Envoy or its module crashed or ended"}[d.ended]);
   if (d.tried) all.push("tried " + d.tried + " first");
   if (d.shadow) all.push("shadow: " + d.shadow);
   if (d.asked) all.push("asked for " + d.asked);

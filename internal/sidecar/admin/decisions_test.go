@@ -47,6 +47,7 @@ func TestDecisions(t *testing.T) {
 		want       string // in the answer
 	}{
 		{"since none", "/decisions?since=0", http.StatusOK, `"decisions":[{`},
+		{"of which process", "/decisions?since=3", http.StatusOK, `{"process":"20`},
 		{"since a text", "/decisions?since=x", http.StatusBadRequest, "since: a number is right"},
 		{"since nothing", "/decisions?since=", http.StatusBadRequest, "since: a number is right"},
 		{"one", "/decisions/1", http.StatusOK, `"id":1`},

@@ -65,6 +65,7 @@ type leaseKey struct {
 
 // recent keeps the last decisions.
 type recent struct {
+	began         time.Time
 	id, change    uint64
 	last, notable ring
 	// open are the decisions in the rings that have not ended.
@@ -81,7 +82,7 @@ type ring struct {
 
 func newRecent() *recent {
 	return &recent{
-		last: ring{all: make([]*Decision, keptLast)}, notable: ring{all: make([]*Decision,
+		began: time.Now(), last: ring{all: make([]*Decision, keptLast)}, notable: ring{all: make([]*Decision,
 			keptNotable)}, open: map[leaseKey]*Decision{},
 	}
 }
@@ -212,7 +213,9 @@ func millis(micros uint32) float64 { return float64(micros) / 1000 }
 
 // Changed is what has changed of the last decisions, the latest change first.
 type Changed struct {
-	// Change is that of the latest one. One that is lower than before is another process's.
+	// Process is when the one that answers began. Another one numbers all anew, and soon as high as the one before.
+	Process time.Time `json:"process"`
+	// Change is that of the latest one.
 	Change    uint64     `json:"change,string"`
 	Decisions []Decision `json:"decisions"`
 }
@@ -235,5 +238,5 @@ func (t *Traffic) Decisions(since uint64) Changed {
 		}
 	}
 	slices.SortFunc(all, func(a, b Decision) int { return cmp.Compare(b.Change, a.Change) })
-	return Changed{t.recent.change, all}
+	return Changed{t.recent.began, t.recent.change, all}
 }

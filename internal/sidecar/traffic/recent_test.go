@@ -182,3 +182,25 @@ func TestDecisionsOfWhoIsGone(t *testing.T) {
 		t.Errorf("got the ends %q once one lives after all, want %q", got, want)
 	}
 }
+
+// TestDecisionsOfAnotherProcess: who asks for what has changed can tell a process that began anew from the one before,
+// though its numbers are as high.
+func TestDecisionsOfAnotherProcess(t *testing.T) {
+	changed := func(requests int) []Changed {
+		f := newFixture(t, false)
+		answers := []Changed{f.Decisions(0)}
+		for range requests {
+			f.decide("m1", "vllm-0")
+		}
+		return append(answers, f.Decisions(0))
+	}
+	before, after := changed(3), changed(5)
+	for _, answers := range [][]Changed{before, after} {
+		if !answers[0].Process.Equal(answers[1].Process) || answers[0].Process.IsZero() {
+			t.Errorf("got the processes %v and then %v, want the same", answers[0].Process, answers[1].Process)
+		}
+	}
+	if before[1].Process.Equal(after[1].Process) {
+		t.Errorf("got %v for a process and for the next one, want another", after[1].Process)
+	}
+}

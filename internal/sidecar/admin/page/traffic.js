@@ -1,9 +1,11 @@
 "use strict";
 
-// The last decisions, by id, and the change up to which they are known.
+// The last decisions, by id, and the change up to which they are known; and when the process began that numbers both.
 const known = new Map();
 let change = "0";
-const kept = 1024;
+let process = null;
+// When more than that are known, those that the sidecar still has are read anew: it keeps failures longer than others.
+const most = 2048;
 const shown = 100;
 // The decision whose steps are open, and those.
 let opened = null;
@@ -104,13 +106,19 @@ async function open(id) {
 }
 
 async function look() {
-  const answer = await (await fetch("decisions?since=" + change)).json();
-  if (BigInt(answer.change) < BigInt(change)) known.clear();
+  const since = async (number) => (await fetch("decisions?since=" + number)).json();
+  let answer = await since(change);
+  const other = answer.process !== process;
+  const anew = other || known.size > most;
+  if (anew) {
+    answer = await since(0);
+    known.clear();
+  }
+  if (other) opened = steps = null;
+  process = answer.process;
   change = answer.change;
   for (const d of answer.decisions) known.set(d.id, d);
-  const oldest = [...known.keys()].sort((a, b) => a - b).slice(0, Math.max(0, known.size - kept));
-  for (const id of oldest) known.delete(id);
-  if (answer.decisions.length) list();
+  if (anew || answer.decisions.length) list();
 }
 
 const svg = (name, attributes) => {

@@ -120,26 +120,32 @@ func TestMetricsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestLegendsOfQuantiles: where a legend says which percentile it is, that is the one of the expression.
-func TestLegendsOfQuantiles(t *testing.T) {
+// panel is one of the dashboard.
+type panel struct {
+	Title   string
+	Targets []struct {
+		Expr, LegendFormat string
+	}
+}
+
+func panels(t *testing.T) []panel {
+	t.Helper()
 	content, err := os.ReadFile("../../../docs/monitoring/dashboard.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var board struct {
-		Panels []struct {
-			Title   string
-			Targets []struct {
-				Expr, LegendFormat string
-			}
-		}
-	}
+	var board struct{ Panels []panel }
 	if err := json.Unmarshal(content, &board); err != nil {
 		t.Fatal(err)
 	}
+	return board.Panels
+}
+
+// TestLegendsOfQuantiles: where a legend says which percentile it is, that is the one of the expression.
+func TestLegendsOfQuantiles(t *testing.T) {
 	quantile, legend := regexp.MustCompile(`quantile\((0\.\d+),`), regexp.MustCompile(`\bp(\d+)$`)
 	checked := 0
-	for _, panel := range board.Panels {
+	for _, panel := range panels(t) {
 		for _, target := range panel.Targets {
 			of, says := quantile.FindStringSubmatch(target.Expr), legend.FindStringSubmatch(target.LegendFormat)
 			if of == nil || says == nil {
@@ -154,6 +160,26 @@ func TestLegendsOfQuantiles(t *testing.T) {
 	}
 	if checked < 5 {
 		t.Errorf("got %d legends of percentiles, want some", checked)
+	}
+}
+
+// TestPanelsOfSeveralGateways: each gateway's sidecar tells of the same endpoints and pools, and where it is in the
+// gateway's pod its target is called as all others'. So a line is of all of them, or says which one it is of.
+func TestPanelsOfSeveralGateways(t *testing.T) {
+	together := regexp.MustCompile(`^(sum|max|min|avg|count|topk|quantile|histogram_quantile)\b`)
+	for _, panel := range panels(t) {
+		for _, target := range panel.Targets {
+			if strings.Contains(target.LegendFormat, "{{instance}}") {
+				continue
+			}
+			if !together.MatchString(target.Expr) {
+				t.Errorf("%s: %s has a line of each gateway, want {{instance}} in the legend %q", panel.Title, target.Expr,
+					target.LegendFormat)
+			}
+			if strings.Contains(target.LegendFormat, "{{target}}") {
+				t.Errorf("%s: got the legend %q, want {{instance}} in it", panel.Title, target.LegendFormat)
+			}
+		}
 	}
 }
 

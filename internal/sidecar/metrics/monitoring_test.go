@@ -236,3 +236,20 @@ func TestAllAlertsAreTested(t *testing.T) {
 		}
 	}
 }
+
+// TestAlertsSayWhichGateway: where the sidecar is in the gateway's pod its target is called as all others'.
+func TestAlertsSayWhichGateway(t *testing.T) {
+	content, err := os.ReadFile("../../../docs/monitoring/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	summaries := regexp.MustCompile(`summary: .*\$labels\.target .*`).FindAllString(string(content), -1)
+	if len(summaries) < 5 {
+		t.Errorf("got %d summaries that name a target, want some", len(summaries))
+	}
+	for _, summary := range summaries {
+		if !strings.Contains(summary, "$labels.instance ") {
+			t.Errorf("%s: want the instance in it, too", summary)
+		}
+	}
+}

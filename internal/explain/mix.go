@@ -45,7 +45,7 @@ func (m *Mix) write(text *strings.Builder, profiles map[string]*Profile) {
 		for _, name := range m.profiles {
 			fmt.Fprintf(t, "%.4f\t", profiles[name].Totals[e])
 		}
-		profiles[m.profiles[0]].place(t, e)
+		profiles[m.profiles[0]].place(t, "", e)
 		fmt.Fprintln(t)
 	}
 	_ = t.Flush()

@@ -53,3 +53,15 @@ goes to 10.0.0.1:80, else to 10.0.0.2:80
 		t.Errorf("got %v and\n%s\nwant\n%s", err, got.String(), want)
 	}
 }
+
+// TestWriteTextOfThosePassedOver: an endpoint that a filter passed over for others may come behind them all the same.
+func TestWriteTextOfThosePassedOver(t *testing.T) {
+	x := Explanation{Primary: "p", Destination: []string{"10.0.0.1:80", "10.0.0.2:80"}, Profiles: map[string]*Profile{
+		"p": {FilteredOut: map[string]string{"b": "f", "c": "f"}, Totals: map[string]float64{"a": 1},
+			Picked: []string{"a", "b"}}}}
+	const want = "  b         removed by f, picked 2\n  c         removed by f\n"
+	var got strings.Builder
+	if err := x.WriteText(&got); err != nil || !strings.Contains(got.String(), want) {
+		t.Errorf("got %v and\n%s\nwant in it\n%s", err, got.String(), want)
+	}
+}

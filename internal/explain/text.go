@@ -63,20 +63,22 @@ func (p *Profile) table(text *strings.Builder, picks bool) {
 			fmt.Fprintf(t, "%.4f\t", p.Scores[s][e])
 		}
 		if picks {
-			p.place(t, e)
+			p.place(t, "", e)
 		}
 		fmt.Fprintln(t)
 	}
 	for _, e := range slices.Sorted(maps.Keys(p.FilteredOut)) {
-		fmt.Fprintf(t, "  %s\tremoved by %s\n", e, p.FilteredOut[e])
+		fmt.Fprintf(t, "  %s\tremoved by %s", e, p.FilteredOut[e])
+		p.place(t, ", ", e) // of one that was only passed over for others
+		fmt.Fprintln(t)
 	}
 	_ = t.Flush()
 }
 
-// place writes which choice the endpoint is, if it was picked.
-func (p *Profile) place(w io.Writer, endpoint string) {
+// place writes which choice the endpoint is, if it was picked, behind what goes before that.
+func (p *Profile) place(w io.Writer, before, endpoint string) {
 	if place := slices.Index(p.Picked, endpoint); place >= 0 {
-		fmt.Fprintf(w, "picked %d", place+1)
+		fmt.Fprintf(w, "%spicked %d", before, place+1)
 	}
 }
 

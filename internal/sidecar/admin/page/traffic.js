@@ -56,7 +56,8 @@ function stepsOf(x) {
     const number = (n) => n === undefined ? "" : n.toFixed(4);
     const rows = names.map((name) => {
       const place = p.picked.indexOf(name) + 1;
-      const what = place ? "picked " + place : p.filteredOut[name] ? "removed by " + p.filteredOut[name] : "";
+      // One that was only passed over for others may be picked behind them.
+      const what = [p.filteredOut[name] && "removed by " + p.filteredOut[name], place && "picked " + place].filter(Boolean).join(", ");
       return row(cell(name, place ? "picked" : ""), cell(number(p.totals[name]), "n"), ...p.scorers.map((s) => cell(number(p.scores[s][name]), "n")), ...held.map(() => cell(x.held.of[name] ?? 0, "n")), cell(what));
     });
     table.append(head, ...rows);

@@ -96,7 +96,7 @@ func (p *point) quantile(q float64) *float64 {
 }
 
 // Plots are the last 15 minutes as the status page draws them: lists of one number for each step, null where nothing
-// is known.
+// is known. The last step is not over, so that requests of it are yet to come.
 type Plots struct {
 	// Step is in seconds, End when the last one began.
 	Step     float64               `json:"step"`
@@ -149,8 +149,8 @@ func (t *Traffic) Plots() Plots {
 		if at.step != step {
 			at = &point{}
 		}
-		p.Requests = append(p.Requests, number(float64(at.requests)/plotStep.Seconds(), true))
-		p.Refused = append(p.Refused, number(float64(at.refused)/plotStep.Seconds(), true))
+		p.Requests = append(p.Requests, number(float64(at.requests)/plotStep.Seconds(), !t.blind))
+		p.Refused = append(p.Refused, number(float64(at.refused)/plotStep.Seconds(), !t.blind))
 		p.TTFT50, p.TTFT90 = append(p.TTFT50, at.quantile(.5)), append(p.TTFT90, at.quantile(.9))
 		p.HitRate = append(p.HitRate, number(float64(at.cached)/float64(at.input), at.input > 0))
 		p.Expected = append(p.Expected, number(float64(at.expected)/float64(at.expectedOf), at.expectedOf > 0))

@@ -135,3 +135,19 @@ func TestPlotsOfErrors(t *testing.T) {
 		t.Errorf("got %v requests a second, want %v, errors among them", got, want)
 	}
 }
+
+// TestPlotsOfWhoFollowsNobody: without events nothing is known of requests, which is not that there are none.
+func TestPlotsOfWhoFollowsNobody(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		blind bool
+		want  string
+	}{{"follows", false, "0"}, {"follows nobody", true, "nothing"}} {
+		p := newFixtureWith(t, Options{Blind: test.blind}).Plots()
+		for name, line := range map[string][]*float64{"requests": p.Requests, "refused": p.Refused} {
+			if got := text(line[plotPoints-1]); got != test.want {
+				t.Errorf("%s: got %s %s each second, want %s", test.name, got, name, test.want)
+			}
+		}
+	}
+}

@@ -183,6 +183,25 @@ func TestPanelsOfSeveralGateways(t *testing.T) {
 	}
 }
 
+// TestPanelsReachTwoScrapes: a rate needs two samples, and Prometheus scrapes once a minute unless it is told otherwise.
+// Of that Grafana's interval knows.
+func TestPanelsReachTwoScrapes(t *testing.T) {
+	window, checked := regexp.MustCompile(`\[([^\]]+)\]`), 0
+	for _, panel := range panels(t) {
+		for _, target := range panel.Targets {
+			for _, of := range window.FindAllStringSubmatch(target.Expr, -1) {
+				checked++
+				if of[1] != "$__rate_interval" {
+					t.Errorf("%s: %s looks back for %s, want $__rate_interval", panel.Title, target.Expr, of[1])
+				}
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("got %d times to look back for, want some", checked)
+	}
+}
+
 // TestPanelsCountToZero: what a panel counts of endpoints is 0 while all is well, and not missing, as it is without
 // Prometheus or a sidecar.
 func TestPanelsCountToZero(t *testing.T) {

@@ -44,8 +44,8 @@ func newPrefixes() *prefixes {
 // take takes an event, one of another gateway as well.
 func (p *prefixes) take(e *follow.Event) {
 	if e.Kind == journal.Decision {
-		if !e.Relayed && len(p.own) < mostOwn {
-			p.own[e.Instance] = struct{}{}
+		if !e.Relayed {
+			p.owns(e.Instance)
 		}
 		p.cut(e.Chains)
 	}
@@ -53,6 +53,18 @@ func (p *prefixes) take(e *follow.Event) {
 		return
 	}
 	p.Apply(e.Event)
+}
+
+// owns takes down that an instance is of an Envoy that is followed. Where there are too many, all are forgotten: most
+// are gone, and the others decide again.
+func (p *prefixes) owns(instance uint64) {
+	if _, known := p.own[instance]; known {
+		return
+	}
+	if len(p.own) == mostOwn {
+		clear(p.own)
+	}
+	p.own[instance] = struct{}{}
 }
 
 // cut takes down how a prompt was cut.

@@ -143,3 +143,17 @@ func TestNoPrefixes(t *testing.T) {
 		t.Errorf("got %+v, %v, want a decision that says nothing of who held its prompt", x.Held, ok)
 	}
 }
+
+// TestPrefixesOfManyInstances: that plug-ins were configured again and again does not have what another Envoy tells of
+// this one's requests count for new.
+func TestPrefixesOfManyInstances(t *testing.T) {
+	f := newFixtureWith(t, Options{Prefixes: true})
+	for instance := range uint64(mostOwn + 1) {
+		f.prompt("vllm-0", false, 1+instance, 1)
+	}
+	f.prompt("vllm-1", true, mostOwn+1, 7, 8, 9)
+	f.wantPrefixes("after many instances", "vllm-1", Prefixes{})
+	if n := len(f.prefixes.own); n > mostOwn {
+		t.Errorf("%d instances are known, want at most %d", n, mostOwn)
+	}
+}

@@ -65,8 +65,8 @@ const (
 	refusedPause = 5 * time.Second
 	// maxAnswerBytes bounds an answer. The longest is the one with the names and the topology.
 	maxAnswerBytes = 16 << 20
-	// mostInstances bounds how many instances of a process are remembered; it has one for each worker, and for each
-	// crash.
+	// mostInstances bounds how many instances of a process are remembered; it has one for each worker, for each crash,
+	// and for each new configuration.
 	mostInstances = 1024
 )
 
@@ -265,8 +265,8 @@ func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error)
 		}
 		event.Event, event.At = e, at
 		event.Old = f.Keep != nil && at.Epoch == f.kept.Epoch && at.Seq < f.kept.Seq
-		if len(f.instances) < mostInstances && e.Kind == journal.Decision && !e.Relayed {
-			f.instances[e.Instance] = struct{}{}
+		if e.Kind == journal.Decision && !e.Relayed {
+			f.remember(e.Instance)
 		}
 		f.Sink.Take(&event)
 	})
@@ -275,6 +275,18 @@ func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error)
 		f.Sink.Caught(f.Ingest.Name, after)
 	}
 	return a.More && after != before, nil
+}
+
+// remember takes down that the process has an instance. Where there are too many, all are forgotten: most are gone, and
+// the others decide again.
+func (f *Follower) remember(instance uint64) {
+	if _, known := f.instances[instance]; known {
+		return
+	}
+	if len(f.instances) == mostInstances {
+		clear(f.instances)
+	}
+	f.instances[instance] = struct{}{}
 }
 
 // leave passes on that the instances of the former process are gone.

@@ -56,6 +56,26 @@ func TestFollowsAcrossRestartsOfEnvoy(t *testing.T) {
 	}
 }
 
+// TestInstancesOfManyConfigurations: of a process in which plug-ins were configured again and again it is told that the
+// last instances are gone.
+func TestInstancesOfManyConfigurations(t *testing.T) {
+	e, ingest := newEnvoy(t)
+	f, s, _ := start(t, ingest, true)
+	e.decide("m", 1)
+	expect(t, s, "decided m other")
+	f.asking.Lock()
+	for instance := uint64(1000); len(f.instances) < mostInstances; instance++ {
+		f.instances[instance] = struct{}{}
+	}
+	f.asking.Unlock()
+	e.configure()
+	e.decide("m", 1)
+	expect(t, s, "decided m other")
+	e.restart()
+	e.decide("m", 1)
+	expect(t, s, "gone", "decided m other")
+}
+
 func TestFollowsWhereTheFormerProcessEnded(t *testing.T) {
 	e, ingest := newEnvoy(t)
 	_, s, stop := start(t, ingest, true)

@@ -49,10 +49,17 @@ func newEnvoy(t testing.TB) (*envoy, config.Ingest) {
 // restart begins a process.
 func (e *envoy) restart() {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.instance++
 	e.data = journaltest.New(0)
 	e.names = &journal.Names{Store: e.data.Store()}
+	e.mu.Unlock()
+	e.configure()
+}
+
+// configure begins an instance in the process.
+func (e *envoy) configure() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.instance++
 	j, err := journal.New(e.data.Store(), journal.Options{Instance: e.instance, Slots: 16})
 	if err != nil {
 		e.t.Fatal(err)

@@ -50,6 +50,15 @@ func (p *plots) at(nanos int64, now func() time.Time) *point {
 	return at
 }
 
+// correct drops the points that are ahead of now, of a clock that was: they would count again when their time comes.
+func (p *plots) correct(now time.Time) {
+	for i := range p.points {
+		if at := &p.points[i]; at.step > now.UnixNano()/int64(plotStep)+1 {
+			*at = point{}
+		}
+	}
+}
+
 func (p *plots) take(e *follow.Event, now func() time.Time) {
 	if e.Kind != journal.Completion && e.Kind != journal.Refused {
 		return
@@ -121,6 +130,7 @@ func (t *Traffic) Sample(g *pool.Generation, c *config.Metrics) {
 	if t.prefixes != nil {
 		t.prefixes.tell(g)
 	}
+	t.plots.correct(now)
 	at := t.plots.at(now.UnixNano(), t.now)
 	if at == nil {
 		return

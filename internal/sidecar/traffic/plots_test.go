@@ -36,6 +36,23 @@ func TestPlotsAfterAClockThatWasAhead(t *testing.T) {
 	}
 }
 
+// TestPlotsAfterAClockThatWasALittleAhead: what was plotted ahead of time does not count again when that time comes.
+func TestPlotsAfterAClockThatWasALittleAhead(t *testing.T) {
+	f := newFixture(t, false)
+	refuse := func() { f.take(journal.Event{Kind: journal.Refused, Code: 429}, false) }
+	sample := func() { f.Sample(nil, &config.Metrics{}) }
+	real := f.now
+	f.now = real.Add(time.Minute)
+	refuse()
+	f.now = real
+	sample()
+	f.now = real.Add(time.Minute)
+	refuse()
+	if got, want := *f.Plots().Refused[plotPoints-1], 1/plotStep.Seconds(); got != want {
+		t.Errorf("got %v refusals a second, want %v", got, want)
+	}
+}
+
 // TestPlotsOfAnOldEvent: what is older than the plots reach does not replace what has come since.
 func TestPlotsOfAnOldEvent(t *testing.T) {
 	f := newFixture(t, false)

@@ -40,10 +40,11 @@ type Decision struct {
 	// TTFT and Duration are in milliseconds; 0 is unknown.
 	TTFT     float64 `json:"ttft"`
 	Duration float64 `json:"duration"`
-	// Tokens: Cached was reported, Predicted was thought when the endpoint was chosen, -1 when nobody thought about it.
+	// Tokens: Cached was reported, -1 when it was not; Predicted was thought when the endpoint was chosen, -1 when
+	// nobody thought about it.
 	Input       uint32 `json:"input"`
 	Output      uint32 `json:"output"`
-	Cached      uint32 `json:"cached"`
+	Cached      int64  `json:"cached"`
 	Predicted   int64  `json:"predicted"`
 	PromptBytes uint32 `json:"promptBytes"`
 	Cold        bool   `json:"cold"`
@@ -138,7 +139,7 @@ func (r *recent) add(e *follow.Event) *Decision {
 		ID: r.id, Time: time.Unix(0, e.Time), Envoy: e.Envoy, names: e.Names, lease: leaseKey{e.Instance, e.Lease},
 		Model: e.Names.Of(journal.ModelName, e.Model), Profile: e.Names.Of(journal.ProfileName,
 			e.Profile), Endpoint: e.Names.Endpoint(e.Primary),
-		Cold: e.Cold, Streamed: e.Streamed, Predicted: -1, PromptBytes: e.PromptBytes,
+		Cold: e.Cold, Streamed: e.Streamed, Cached: -1, Predicted: -1, PromptBytes: e.PromptBytes,
 	}
 	if e.Asked != e.Model {
 		d.Asked = e.Names.Of(journal.ModelName, e.Asked)
@@ -184,7 +185,10 @@ func (r *recent) complete(e *follow.Event) {
 	d.Status, d.Endpoint, d.Tried, d.Ended = statusText(e.Code), e.Names.Endpoint(e.Primary), e.Names.Endpoint(e.Tried),
 		endings[e.Ended]
 	d.TTFT, d.Duration = millis(e.TTFTMicros), millis(e.DurationMicros)
-	d.Input, d.Output, d.Cached = e.InputTokens, e.OutputTokens, e.CachedTokens
+	d.Input, d.Output = e.InputTokens, e.OutputTokens
+	if e.CachedReported {
+		d.Cached = int64(e.CachedTokens)
+	}
 	d.explain(e)
 	if failed && !slices.Contains(r.notable.all, d) {
 		r.put(&r.notable, d)

@@ -60,31 +60,37 @@ func TestDecisionsTell(t *testing.T) {
 		kept bool
 	}{
 		{"another model asked for", journal.Event{Asked: journal.HashName("m0")}, nil,
-			Decision{Asked: "m0", Predicted: -1}, false},
+			Decision{Asked: "m0", Predicted: -1, Cached: -1}, false},
 		{"nothing asked for but what is served", journal.Event{Asked: journal.HashName("m1")}, nil,
-			Decision{Predicted: -1}, false},
+			Decision{Predicted: -1, Cached: -1}, false},
 		{"predicted", journal.Event{Asked: journal.HashName("m1"), Predicted: true, PredictedTokens: 0}, nil,
-			Decision{Predicted: 0}, false},
+			Decision{Predicted: 0, Cached: -1}, false},
 		{"answer began", journal.Event{Asked: journal.HashName("m1")},
-			[]journal.Event{{Kind: journal.Began, TTFTMicros: 3000}}, Decision{Predicted: -1, TTFT: 3}, false},
+			[]journal.Event{{Kind: journal.Began, TTFTMicros: 3000}}, Decision{Predicted: -1, Cached: -1, TTFT: 3}, false},
+		{"cached tokens reported", journal.Event{Asked: journal.HashName("m1")},
+			[]journal.Event{{Kind: journal.Completion, Code: 200, CachedReported: true}},
+			Decision{Predicted: -1, Status: "200", Cached: 0}, false},
+		{"cached tokens not reported", journal.Event{Asked: journal.HashName("m1")},
+			[]journal.Event{{Kind: journal.Completion, Code: 200, UsageReported: true, InputTokens: 5}},
+			Decision{Predicted: -1, Status: "200", Cached: -1}, false},
 		{"client left", journal.Event{Asked: journal.HashName("m1")},
 			[]journal.Event{{Kind: journal.Completion, Ended: journal.EndedClient}},
-			Decision{Predicted: -1, Status: "none", Ended: "client"}, false},
+			Decision{Predicted: -1, Cached: -1, Status: "none", Ended: "client"}, false},
 		{"499", journal.Event{Asked: journal.HashName("m1")},
-			[]journal.Event{{Kind: journal.Completion, Code: 499}}, Decision{Predicted: -1, Status: "499"}, false},
+			[]journal.Event{{Kind: journal.Completion, Code: 499}}, Decision{Predicted: -1, Cached: -1, Status: "499"}, false},
 		{"500", journal.Event{Asked: journal.HashName("m1")},
-			[]journal.Event{{Kind: journal.Completion, Code: 500}}, Decision{Predicted: -1, Status: "500"}, true},
+			[]journal.Event{{Kind: journal.Completion, Code: 500}}, Decision{Predicted: -1, Cached: -1, Status: "500"}, true},
 		{"unreached", journal.Event{Asked: journal.HashName("m1")},
 			[]journal.Event{{Kind: journal.Completion, Ended: journal.EndedUnreached}},
-			Decision{Predicted: -1, Status: "none", Ended: "unreached"}, true},
+			Decision{Predicted: -1, Cached: -1, Status: "none", Ended: "unreached"}, true},
 		{"reset", journal.Event{Asked: journal.HashName("m1")},
 			[]journal.Event{{Kind: journal.Completion, Code: 200, Ended: journal.EndedReset}},
-			Decision{Predicted: -1, Status: "200", Ended: "reset"}, true},
+			Decision{Predicted: -1, Cached: -1, Status: "200", Ended: "reset"}, true},
 		{"timeout", journal.Event{Asked: journal.HashName("m1")},
 			[]journal.Event{{Kind: journal.Completion, Code: 200, Ended: journal.EndedTimeout}},
-			Decision{Predicted: -1, Status: "200", Ended: "timeout"}, true},
+			Decision{Predicted: -1, Cached: -1, Status: "200", Ended: "timeout"}, true},
 		{"explained", journal.Event{Asked: journal.HashName("m1"), Steps: steps()}, nil,
-			Decision{Predicted: -1, Explained: true}, true},
+			Decision{Predicted: -1, Cached: -1, Explained: true}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, false)
@@ -103,7 +109,7 @@ func TestDecisionsTell(t *testing.T) {
 			}
 			got := f.Decisions(0).Decisions[0]
 			got = Decision{Asked: got.Asked, Predicted: got.Predicted, TTFT: got.TTFT, Status: got.Status,
-				Ended: got.Ended, Explained: got.Explained}
+				Ended: got.Ended, Explained: got.Explained, Cached: got.Cached}
 			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}

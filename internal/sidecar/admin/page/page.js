@@ -10,6 +10,12 @@ function cell(text, kind) {
   return td;
 }
 
+// clock is a time of today, and of another day that with its date.
+function clock(text) {
+  const time = new Date(text);
+  return time.toDateString() === new Date().toDateString() ? time.toLocaleTimeString() : time.toLocaleString();
+}
+
 function usage(part) {
   const td = cell("", "load");
   const meter = document.createElement("meter");
@@ -116,7 +122,7 @@ function show(s) {
   replication(s.replication ?? []);
   caches(s.caches);
   store(s.store);
-  const mistakes = s.mistakes.map((m) => row(cell(new Date(m.time).toLocaleTimeString(), "time"), cell(m.text)));
+  const mistakes = s.mistakes.map((m) => row(cell(clock(m.time), "time"), cell(m.text)));
   byId("mistakes").replaceChildren(...(mistakes.length ? mistakes : [row(cell("none"))]));
   byId("configuration").textContent = JSON.stringify(s.configuration, null, 2);
 }

@@ -30,7 +30,7 @@ function remarks(d) {
 function decision(d) {
   const predicted = d.predicted >= 0 ? " (" + d.predicted + " predicted)" : "";
   const prompt = d.input || (d.promptBytes ? d.promptBytes + " B" : "");
-  const tr = row(cell(new Date(d.time).toLocaleTimeString(), "time"), cell(d.model, "wide"), cell(d.endpoint, "wide"),
+  const tr = row(cell(clock(d.time), "time"), cell(d.model, "wide"), cell(d.endpoint, "wide"),
     cell(d.status || "in flight", bad(d) ? "bad" : ""), cell(millis(d.ttft), "n"), cell(millis(d.duration), "n"), cell(prompt, "n"),
     cell(((d.cached >= 0 ? d.cached : "") + predicted).trim(), "n"), cell(d.output || "", "n"), cell(remarks(d), "wide"));
   tr.dataset.id = d.id;

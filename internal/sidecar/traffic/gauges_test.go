@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,34 @@ func TestSilenceThatTheEndpointShows(t *testing.T) {
 			f.generation = f.sampled(0, map[string]engine.Sample{"vllm-0": test.says})
 			if got := f.Failing(f.generation.Targets[0]).Silent; got != test.want {
 				t.Errorf("got silent for %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestMetricsOfWhoFollowsNobody: who gets no events tells of the pools, and nothing of requests, of which it knows
+// nothing.
+func TestMetricsOfWhoFollowsNobody(t *testing.T) {
+	for name, test := range map[string]struct {
+		llmD  bool
+		pools string
+	}{
+		"own": {false, "pintle_pool_"},
+		"llm-d": {true, "llm_d_epp_(average|std_dev|ready_endpoints$|per_endpoint_queue|flow_control_pool)|" +
+			"inference_pool_"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixtureWith(t, Options{LLMD: test.llmD, Blind: true})
+			f.generation = f.pool()
+			pools := regexp.MustCompile("^(" + test.pools + ")")
+			families, err := f.Gatherer(f.registry).Gather()
+			if err != nil || len(families) == 0 {
+				t.Fatalf("got %d metrics, %v, want those of pools", len(families), err)
+			}
+			for _, family := range families {
+				if !pools.MatchString(family.GetName()) {
+					t.Errorf("got %v, want metrics of pools alone", family)
+				}
 			}
 		})
 	}

@@ -232,9 +232,9 @@ func (t *Traffic) inFlight() map[string]int {
 // Register adds the metrics to a registry, which is then to be read through Gatherer alone. p returns the pool as it
 // is.
 func (t *Traffic) Register(registry prometheus.Registerer, p func() *pool.Generation, c *config.Metrics) {
-	registry.MustRegister(t.meters, t.shadow, speedGauges{t}, prefixGauges{t})
+	registry.MustRegister(t.meters, speedGauges{t}, prefixGauges{t})
 	if !t.blind {
-		registry.MustRegister(failureGauges{t, p})
+		registry.MustRegister(t.shadow, failureGauges{t, p})
 	}
 	if t.llmD {
 		registry.MustRegister(llmdGauges{t, p, c})

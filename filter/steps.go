@@ -77,8 +77,9 @@ func (w *stepsWriter) Picked(profile string, e *scoring.Endpoint) {
 	}
 }
 
-// Mixed implements scoring.Tracer.
+// Mixed implements scoring.Tracer. The totals are those of the profile that picks, again.
 func (w *stepsWriter) Mixed(m *scoring.Mixture) {
+	w.enter(m.Shares[0].Name)
 	for _, r := range m.Totals {
 		w.StepsWriter.Total(r.Endpoint.Index, w.pool.ID(r.Endpoint), r.Total)
 	}

@@ -128,7 +128,7 @@ const selecting = `{"plugins":[{"type":"queue-scorer"},{"type":"multi-factor-sel
 // are told what the strategies of a mix come to.
 func TestFollowedDecisionsAreExplained(t *testing.T) {
 	for _, tc := range []struct{ name, document, explained, steps string }{
-		{"a mix", byStrategy, `"mix":[`, "vllm-1 1 in all, vllm-0 0.25 in all"},
+		{"a mix", byStrategy, `"mix":[`, "profile queue, vllm-1 1 in all, vllm-0 0.25 in all, picks vllm-1"},
 		{"a filter", filtering, `"by-label"`, filteringSteps},
 		{"a virtual model", selecting, `"selection":["auto","m",`, "picks vllm-1"},
 	} {

@@ -44,7 +44,8 @@ function stepsOf(x) {
   const td = cell("");
   td.colSpan = 10;
   tr.append(td);
-  if (x.profiles.length === 0) td.textContent = "Its steps are not there: only a sample has them (follow.sample), and what failed or was refused.";
+  if (x.gone) td.textContent = "The sidecar has it no longer.";
+  else if (x.profiles.length === 0) td.textContent = "Its steps are not there: only a sample has them (follow.sample), and what failed or was refused.";
   for (const p of x.profiles) {
     const table = document.createElement("table");
     const held = x.held ? ["held of " + x.held.blocks] : [];
@@ -101,7 +102,8 @@ async function open(id) {
   steps = null;
   if (opened !== null) {
     const answer = await fetch("decisions/" + id);
-    if (answer.ok && opened === id) steps = await answer.json();
+    const found = answer.ok ? await answer.json() : {gone: true, profiles: []};
+    if (opened === id) steps = found;
   }
   list();
 }

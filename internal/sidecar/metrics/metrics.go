@@ -59,7 +59,8 @@ func New(p *pool.Pool) *Metrics {
 		}, []string{"target"}),
 		pushBytes: counter("push_bytes_total", "Bytes of snapshots pushed.", "target"),
 		discoveryFault: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "pintle_sidecar_discovery_problems", Help: "Discovery sources whose present state is not in use.",
+			Name: "pintle_sidecar_discovery_problems",
+			Help: "Sources of endpoints whose present state is not in use, and what is left out of those that are.",
 		}, func() float64 { return float64(len(p.Warnings())) }),
 	}
 	m.draining = prometheus.NewGauge(prometheus.GaugeOpts{

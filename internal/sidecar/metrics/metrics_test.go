@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"regexp"
+	"slices"
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
@@ -42,5 +45,25 @@ func TestDiscoveryProblems(t *testing.T) {
 				t.Errorf("got %v problems, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+// TestJobsOnTheDashboard: a sidecar can be chosen there from its start on, also where no endpoints could be read yet.
+func TestJobsOnTheDashboard(t *testing.T) {
+	content, err := os.ReadFile("../../../docs/monitoring/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := regexp.MustCompile(`label_values\((\w+), job\)`).FindAllStringSubmatch(string(content), -1)
+	if len(lists) != 1 {
+		t.Fatalf("got %d lists of jobs, want one", len(lists))
+	}
+	p := pool.New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{&file.Discovery{}})
+	families, err := New(p).Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == lists[0][1] }) {
+		t.Errorf("jobs are listed by %s, want a metric that there is before endpoints are read", lists[0][1])
 	}
 }

@@ -20,7 +20,8 @@ import (
 
 // TestDiscoveryProblems: a source that cannot be read counts, and so does what is left out of those that can.
 func TestDiscoveryProblems(t *testing.T) {
-	one := topology.Part{Endpoints: []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:1"}}}}
+	one := topology.Part{Endpoints: []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a",
+		Address: "10.0.0.1:1"}}}}
 	for _, test := range []struct {
 		name   string
 		second topology.Part

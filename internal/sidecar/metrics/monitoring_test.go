@@ -173,8 +173,8 @@ func TestPanelsOfSeveralGateways(t *testing.T) {
 				continue
 			}
 			if !together.MatchString(target.Expr) {
-				t.Errorf("%s: %s has a line of each gateway, want {{instance}} in the legend %q", panel.Title, target.Expr,
-					target.LegendFormat)
+				t.Errorf("%s: %s has a line of each gateway, want {{instance}} in the legend %q", panel.Title,
+					target.Expr, target.LegendFormat)
 			}
 			if strings.Contains(target.LegendFormat, "{{target}}") {
 				t.Errorf("%s: got the legend %q, want {{instance}} in it", panel.Title, target.LegendFormat)
@@ -183,8 +183,8 @@ func TestPanelsOfSeveralGateways(t *testing.T) {
 	}
 }
 
-// TestPanelsReachTwoScrapes: a rate needs two samples, and Prometheus scrapes once a minute unless it is told otherwise.
-// Of that Grafana's interval knows.
+// TestPanelsReachTwoScrapes: a rate needs two samples, and Prometheus scrapes once a minute unless it is told
+// otherwise. Of that Grafana's interval knows.
 func TestPanelsReachTwoScrapes(t *testing.T) {
 	window, checked := regexp.MustCompile(`\[([^\]]+)\]`), 0
 	for _, panel := range panels(t) {

@@ -28,6 +28,7 @@ type Options struct {
 	Prefix         bool
 	PrefixCapacity int
 	PrefixChains   int
+	cuts           []cut
 	// PrefixLimits hold if all chains are of those who ask for them, see BoundPrefix.
 	PrefixLimits PrefixLimits
 	// PrefixIndexes are further indexes, by the capacity of an endpoint; each learns one chain, see Prompts.Learn. With
@@ -93,6 +94,21 @@ func (o *Options) WatchModel(hash uint64) (place int, ok bool) {
 	}
 	o.Models = append(o.Models, hash)
 	return len(o.Models) - 1, true
+}
+
+// cut is a way of cutting prompts.
+type cut struct {
+	chain Chain
+	tuned bool
+}
+
+// CutPrompts has prompts cut by a chain, which counts for PrefixChains unless it was asked for before. tuned says that
+// servers tell another length of its blocks.
+func (o *Options) CutPrompts(chain Chain, tuned bool) {
+	if way := (cut{chain, tuned}); !slices.Contains(o.cuts, way) {
+		o.cuts = append(o.cuts, way)
+		o.PrefixChains++
+	}
 }
 
 // State is what events tell of the endpoints. Parts that are off are nil.

@@ -155,7 +155,7 @@ func (s *prefixCacheScorer) join(b *scoring.Builder) {
 	options := b.State()
 	options.Prefix, options.Lengths = true, true
 	options.PrefixCapacity = max(options.PrefixCapacity, s.LruCapacityPerServer)
-	options.PrefixChains++
+	options.CutPrompts(s.chain(), s.AutoTune)
 }
 
 // readBytes reads the parameters that say the size of a block in characters.
@@ -229,11 +229,17 @@ func (s *prefixCacheScorer) cut(c *scoring.Cycle) (blocks []uint64, chain state.
 	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
 		return nil, chain
 	}
-	chain = state.Chain{BlockBytes: s.blockBytes, DoubleEvery: s.DoubleEveryBlocks}
+	chain = s.chain()
+	return c.PromptChain(chain, s.MaxPrefixBlocksToMatch), chain
+}
+
+// chain is how prompts are cut.
+func (s *prefixCacheScorer) chain() state.Chain {
+	chain := state.Chain{BlockBytes: s.blockBytes, DoubleEvery: s.DoubleEveryBlocks}
 	if s.blockBytes == 0 || s.AutoTune && s.tuned > 0 {
 		chain.BlockBytes = s.blockTokens() * state.BytesPerToken
 	}
-	return c.PromptChain(chain, s.MaxPrefixBlocksToMatch), chain
+	return chain
 }
 
 // OnPool implements scoring.PoolHook: an endpoint keeps as much as its KV cache has room for, and one whose process is

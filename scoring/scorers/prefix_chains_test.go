@@ -158,3 +158,38 @@ func TestPrefixScorersSideBySide(t *testing.T) {
 		})
 	}
 }
+
+// TestRoomOfPrefixScorers: a server with room for 100 blocks, which answered two prompts of 80, is believed to have 100
+// of them in each way in which prompts are cut. Scorers that cut alike are no second way.
+func TestRoomOfPrefixScorers(t *testing.T) {
+	const exact = `{"indexerConfig": {"tokenizersPoolConfig": {"modelName": "m"}}}`
+	for _, tc := range []struct {
+		name, kind, parameters string
+		want                   int
+	}{
+		{"two alike", "prefix-cache-scorer", `{}`, 100},
+		{"other bounds", "prefix-cache-scorer", `{"maxPrefixBlocksToMatch": 100, "lruCapacityPerServer": 7}`, 100},
+		{"shares", "prefix-share-scorer", `{}`, 100},
+		{"what is cached", "cached-blocks-scorer", `{}`, 100},
+		{"what is exact, until it is known", "precise-prefix-cache-scorer", exact, 100},
+		{"blocks that grow", "prefix-cache-scorer", `{"doubleEveryBlocks": 8}`, 200},
+		{"blocks of another size", "prefix-cache-scorer", `{"autoTune": false, "blockSizeTokens": 32}`, 200},
+		{"the size that servers may change", "prefix-cache-scorer", `{"autoTune": false, "blockSizeTokens": 16}`, 200},
+		{"as AIBrix cuts", "aibrix-prefix-cache", `{}`, 200},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "prefix-cache-scorer"}, {"name": "other", "type": "`+tc.kind+
+				`", "parameters": `+tc.parameters+`}]}`, plantest.Neutral)
+			pool := plantest.Pool(plantest.Sampled(scoring.Metrics{KVBlocks: 100, KVBlockTokens: 64}))
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			plan.Prepare(pool)
+			c := plantest.Cycle(pool, 1)
+			serve(t, plan, c, strings.Repeat("one.", 80*64), 1)
+			serve(t, plan, c, strings.Repeat("two.", 80*64), 2)
+			if got := pool.State.Prefix.Len(0); got != tc.want {
+				t.Errorf("the server is believed to have %d blocks, want %d", got, tc.want)
+			}
+		})
+	}
+}

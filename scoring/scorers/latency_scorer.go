@@ -6,8 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 )
 
-// latencyScorer prefers endpoints that are predicted to serve a request within its objective or, if it has none, the
-// soonest. predicted-latency-producer says what is predicted, and how objectives are given.
+// latencyScorer prefers endpoints that are predicted to serve a request within its objective or, if it has none that
+// counts at any of them, the soonest. predicted-latency-producer says what is predicted, and how objectives are given.
 //
 // Formula, without an objective: cost = ttftWeight x (TTFT + 3 x w x p) + tpotWeight x 10 x TPOT, where p is the part
 // of TTFT in which the prompt itself is computed, and w is the least number of requests that wait at any endpoint for
@@ -81,7 +81,7 @@ func (s *latencyScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, 
 	case !known:
 		s.composite.Score(c, predictions, scores)
 		return
-	case s.rules.Objective(c) == (scoring.Latencies{}):
+	case !latency.Judged(predictions):
 		latency.Fastest(c, predictions, s.TTFTWeight, s.TPOTWeight, scores)
 		return
 	}

@@ -52,6 +52,39 @@ func TestLatencyScores(t *testing.T) {
 	}
 }
 
+// TestObjectivesThatCountNowhere: where no endpoint's time per token counts, a request that has an objective for that
+// alone goes to the one that answers the soonest, as one without an objective does.
+func TestObjectivesThatCountNowhere(t *testing.T) {
+	const older, newer = "predicted-latency-scorer", "latency-scorer"
+	const roles = `"streamingMode": true, "endpointRoleLabel": "role"`
+	for _, tc := range []struct{ name, kind, rules string }{
+		{"not streamed", newer, ``},
+		{"not streamed, of the older one", older, `"streamingMode": false`},
+		{"prefill", newer, roles},
+		{"prefill, of the older one", older, roles},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			config := `{"plugins": [{"type": "predicted-latency-scorer", "parameters": {` + tc.rules + `}}]}`
+			if tc.kind == newer {
+				config = `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "latency-scorer"},
+					{"type": "predicted-latency-producer", "parameters": {` + tc.rules + `}}]}`
+			}
+			plan := plantest.Plan(t, config, plantest.Neutral)
+			pool := plantest.Pool(plantest.Labelled("role", "prefill"), plantest.Labelled("role", "prefill"))
+			answered(pool, plan, 2000, 2000)
+			charge(pool, 0, 1, 40_000)
+			c := plantest.Cycle(pool, 1)
+			for _, ms := range []string{"", "1", "1000"} {
+				c.Request.Headers = plantest.Headers(plan, map[string]string{"x-llm-d-slo-tpot-ms": ms})
+				got := plantest.Decide(plan, c).Scores[tc.kind]
+				if got["a"] != 0 || got["b"] != 1 {
+					t.Errorf("objective %q: scores %v, want 0 for a and 1 for b", ms, got)
+				}
+			}
+		})
+	}
+}
+
 // TestLatencyBeforeAnswers: until answers have told how fast servers are, the KV cache and the queue count, whatever
 // the objective; b has more of both, and c was never sampled.
 func TestLatencyBeforeAnswers(t *testing.T) {

@@ -9,10 +9,11 @@ import (
 )
 
 // predictedLatencyScorer sends a request to the endpoint that is predicted to answer it the soonest or, if it has an
-// objective, to one that will meet it. What is predicted is learnt from the answers that Envoy's workers see;
-// predicted-latency-producer explains this, and how objectives are given. A prefix-cache-scorer in the same profile, of
-// whatever weight, tells it what endpoints have cached. What lies behind that scorer's maxPrefixBlocksToMatch blocks
-// counts as cached where all of these are, and elsewhere as not cached: where prompts are long, give it 1024, the most.
+// objective that counts at any of them, to one that will meet it. What is predicted is learnt from the answers that
+// Envoy's workers see; predicted-latency-producer explains this, and how objectives are given. A prefix-cache-scorer in
+// the same profile, of whatever weight, tells it what endpoints have cached. What lies behind that scorer's
+// maxPrefixBlocksToMatch blocks counts as cached where all of these are, and elsewhere as not cached: where prompts are
+// long, give it 1024, the most.
 //
 // Formula, without an objective: that of latency-scorer, with headroomTTFTWeight and headroomTPOTWeight.
 //
@@ -152,7 +153,7 @@ func (s *predictedLatencyScorer) Score(c *scoring.Cycle, candidates []*scoring.E
 	switch {
 	case !known:
 		s.composite.Score(c, predictions, scores)
-	case s.rules.Objective(c) == (scoring.Latencies{}):
+	case !latency.Judged(predictions):
 		latency.Fastest(c, predictions, s.HeadroomTTFTWeight, s.HeadroomTPOTWeight, scores)
 	default:
 		s.in = scratch.Resize(s.in, len(candidates))

@@ -72,6 +72,16 @@ func Fastest(c *scoring.Cycle, predictions []scoring.Prediction, ttftWeight, tpo
 	}
 }
 
+// Judged reports whether an objective counts at any of the endpoints: one for the time per token alone may not.
+func Judged(predictions []scoring.Prediction) bool {
+	for i := range predictions {
+		if p := &predictions[i]; p.TTFTRoom != 0 || p.TPOTRoom != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Blend sets scores[i] to weighted means of the two rooms of the predictions that are in, without their signs, each
 // brought to 0..1 by its range among them. One without a range, where all are equal, leaves all to the other; without
 // either range that is 0.5. Without weights the time to first token counts alone. The others it leaves alone.

@@ -11,8 +11,8 @@ import (
 type Prediction struct {
 	Endpoint *Endpoint
 	state.Times
-	// Load is the tokens that the endpoint would have to compute for the request.
-	Load float64
+	// Load is the tokens that the endpoint would have to compute for the request, Uncached what of them is the prompt's.
+	Load, Uncached float64
 	// TTFTRoom and TPOTRoom are how much sooner the request is served than its objective asks for, below 0 how much
 	// later; 0 without an objective.
 	TTFTRoom, TPOTRoom float64
@@ -121,9 +121,10 @@ func (r *LatencyRules) Predict(c *Cycle, candidates []*Endpoint) (predictions []
 	prompt := float64(c.PromptTokens())
 	c.loads = scratch.Resize(c.loads, len(candidates))
 	c.RequestLoads(candidates, c.loads)
+	output := c.outputLoad()
 	for i, e := range candidates {
 		p := &c.predictions[i]
-		p.Endpoint, p.Load, p.TTFTRoom, p.TPOTRoom = e, c.loads[i], 0, 0
+		p.Endpoint, p.Load, p.Uncached, p.TTFTRoom, p.TPOTRoom = e, c.loads[i], c.loads[i]-output, 0, 0
 		predictor.At(e.StateIndex, p.Load, prompt, &p.Times)
 		if asked.TTFT > 0 {
 			p.TTFTRoom = asked.TTFT - p.TTFT

@@ -14,6 +14,8 @@ type LoadProducer interface {
 	// RequestLoads sets loads[i] to the tokens that endpoints[i] would have to compute for the request of c, whose
 	// prompt has so many tokens. The two are equally long.
 	RequestLoads(c *Cycle, endpoints []*Endpoint, promptTokens int, loads []float64)
+	// OutputLoad is what of each of these loads is not the prompt's, but the answer's.
+	OutputLoad(c *Cycle, promptTokens int) float64
 }
 
 // defaultLoad is the producer of a configuration that declares none.
@@ -74,6 +76,14 @@ func (c *Cycle) RequestLoads(candidates []*Endpoint, loads []float64) {
 		return
 	}
 	c.plan.load.RequestLoads(c, candidates, c.PromptTokens(), loads)
+}
+
+// outputLoad is what of the request's loads is the answer's.
+func (c *Cycle) outputLoad() float64 {
+	if c.plan.load == nil {
+		return 0
+	}
+	return c.plan.load.OutputLoad(c, c.PromptTokens())
 }
 
 // loadsOf is what a decision charges to its endpoints, as the journal shall know it.

@@ -85,10 +85,7 @@ func (inflightLoadProducer) ExtractsModels() bool { return false }
 // RequestLoads implements scoring.LoadProducer.
 func (p inflightLoadProducer) RequestLoads(c *scoring.Cycle, endpoints []*scoring.Endpoint, promptTokens int,
 	loads []float64) {
-	output := 0.0
-	if p.output {
-		output = p.outputTokens(c, promptTokens)
-	}
+	output := p.OutputLoad(c, promptTokens)
 	m := c.PrefixMatches(p.matches)
 	if m.Blocks == 0 {
 		for i, e := range endpoints {
@@ -102,7 +99,11 @@ func (p inflightLoadProducer) RequestLoads(c *scoring.Cycle, endpoints []*scorin
 	}
 }
 
-func (p inflightLoadProducer) outputTokens(c *scoring.Cycle, promptTokens int) float64 {
+// OutputLoad implements scoring.LoadProducer.
+func (p inflightLoadProducer) OutputLoad(c *scoring.Cycle, promptTokens int) float64 {
+	if !p.output {
+		return 0
+	}
 	expected := math.Round(float64(promptTokens) * p.ratio)
 	if learnt, ok := c.OutputTokens(""); ok && p.learns {
 		expected = math.Round(learnt)

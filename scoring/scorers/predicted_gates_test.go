@@ -56,6 +56,30 @@ func TestAffinityGates(t *testing.T) {
 	}
 }
 
+// TestGatesBesideOutput: what an answer is expected to have is no part of the prompt that a, which has all of it, does
+// not have.
+func TestGatesBesideOutput(t *testing.T) {
+	for _, output := range []string{"false", "true"} {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "prefix-cache-scorer"}, {"type": "inflight-load-producer",
+			"parameters": {"addEstimatedOutputTokens": `+output+`}}, {"type": "predicted-latency-scorer", "parameters":
+			{"epsilonExploreSticky": 0, "epsilonExploreNeg": 0}}], "schedulingProfiles": [{"name": "p", "plugins": [
+			{"pluginRef": "prefix-cache-scorer", "weight": 0}, {"pluginRef": "predicted-latency-scorer"}]}]}`,
+			plantest.Neutral)
+		pool := plantest.Pool(scoring.Endpoint{}, scoring.Endpoint{})
+		answered(pool, plan, 2000, 2000)
+		c, prompt := plantest.Cycle(pool, 1), strings.Repeat("s", 6400)
+		serve(t, plan, c, prompt, 1)
+		ask(t, plan, c, prompt)
+		c.Request.Headers = objective(plan)
+		for range 100 {
+			if picked := plantest.Decide(plan, c).Picks[0]; picked != "a" {
+				t.Errorf("addEstimatedOutputTokens %s: picked %s, want a", output, picked)
+				break
+			}
+		}
+	}
+}
+
 // TestGatesAndTiers: some of three servers have the prompt, and some have to compute others' before it. A gate brings
 // nobody back whom the objective has taken out, nor the other way round.
 func TestGatesAndTiers(t *testing.T) {

@@ -219,7 +219,7 @@ func (s *predictedLatencyScorer) gate(c *scoring.Cycle, predictions []scoring.Pr
 }
 
 // cachedPart is a quotient of what is cached, so that it rounds as a part was read that is compared with it.
-func cachedPart(p *scoring.Prediction, prompt float64) float64 { return (prompt - p.Load) / prompt }
+func cachedPart(p *scoring.Prediction, prompt float64) float64 { return (prompt - p.Uncached) / prompt }
 
 // tier leaves those alone in that meet the objective, if any do; now and then those that do not. Where none does, those
 // without a request in flight go first.

@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/scoring/registry"
 )
 
 // TestCompositeWithoutWeights: where all are 0, the KV cache counts alone.
@@ -66,6 +68,29 @@ func TestComposite(t *testing.T) {
 				t.Errorf("scores %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestCompositeBesideOutput: what an answer is expected to have is no part of the prompt that a, which has all of it,
+// does not have; b has half of it.
+func TestCompositeBesideOutput(t *testing.T) {
+	root, document := strictjson.Parse([]byte(`{"plugins": [{"type": "cached"}, {"type": "inflight-load-producer",
+		"parameters": {"addEstimatedOutputTokens": true}}, {"type": "predicted-latency-scorer", "parameters": {
+		"compositeKVWeight": 0, "compositeQueueWeight": 0}}]}`), "configuration")
+	plan := scoring.Compile(root, append([]scoring.Registration{{Type: "cached",
+		New: func(*scoring.Builder) scoring.Plugin { return cached{8, 4} }}}, registry.Plugins...),
+		scoring.Settings{Stale: plantest.Neutral, Dialect: scoring.DialectHeimdall})
+	if err := document.Err(); err != nil {
+		t.Fatal(err)
+	}
+	c := plantest.Cycle(plantest.Pool(make([]scoring.Endpoint, 2)...), 1)
+	body := []byte(`{"model":"m","prompt":"` + strings.Repeat("word", 8) + `"}`)
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	scores := plantest.Decide(plan, c).Scores["predicted-latency-scorer"]
+	if got, want := [2]float64{scores["a"], scores["b"]}, [2]float64{1, 0.5}; got != want {
+		t.Errorf("scores %v, want %v", got, want)
 	}
 }
 

@@ -194,7 +194,7 @@ func (w *Composite) Score(c *scoring.Cycle, predictions []scoring.Prediction, sc
 		case matches.Blocks > 0:
 			prefix = float64(matches.Matched(e)) / float64(matches.Blocks)
 		case prompt > 0:
-			prefix = 1 - min(predictions[i].Load/prompt, 1)
+			prefix = 1 - min(predictions[i].Uncached/prompt, 1)
 		}
 		scores[i] = math.Round(100*(w.KV*kv+w.Queue*queue+w.Prefix*prefix)/sum) / 100
 	}

@@ -92,6 +92,9 @@ func MediaChainID() uint64 { return mediaChain.ID() }
 // SetWarm notes that some endpoint has a prefix of the prompt in its cache.
 func (c *Cycle) SetWarm() { c.warm = true }
 
+// SetCold takes back what SetWarm noted of endpoints that were looked at before.
+func (c *Cycle) SetCold() { c.warm = false }
+
 // Cold reports whether no endpoint that was looked at has a prefix of the prompt in its cache.
 func (c *Cycle) Cold() bool { return !c.warm }
 

@@ -26,6 +26,7 @@ func newNoHitLRUMatches(b *scoring.Builder) scoring.Plugin {
 // Score implements scoring.Scorer.
 func (s *noHitLRUMatches) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
 	m := c.PrefixMatches(s.key)
+	c.SetCold() // whatever the candidates of another stage have
 	for _, e := range candidates {
 		if m.Matched(e) > 0 {
 			c.SetWarm()

@@ -113,6 +113,48 @@ func TestWhatIsWarm(t *testing.T) {
 	}
 }
 
+// TestColdStages: in llm-d's dialect a request is cold for the stage none of whose endpoints has a beginning of it,
+// whatever those of the other stage have, and the stage that ran last says whether its endpoints become used.
+func TestColdStages(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "always-disagg-pd-decider"},
+		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
+		{"type": "prefill-filter"}, {"type": "decode-filter"}, {"type": "approx-prefix-cache-producer"},
+		{"type": "no-hit-lru-scorer"}], "schedulingProfiles": [
+		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "no-hit-lru-scorer"}]},
+		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "no-hit-lru-scorer"}]}]}`,
+		plantest.Neutral)
+	for _, tc := range []struct {
+		name, holder string
+		want         []float64
+		cold         bool
+	}{
+		{"neither", "", []float64{1, 0, 1, 0}, true},
+		{"decode", "a", []float64{0.5, 0.5, 1, 0}, true},
+		{"prefill", "c", []float64{1, 0, 0.5, 0.5}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := plantest.Cycle(plantest.Pool(queued("decode"), queued("decode"), queued("prefill"), queued("prefill")), 1)
+			c.Pool.State = state.New(plan.StateOptions())
+			c.Pool.Enter()
+			prompt, event := strings.Repeat("a", 1024), journal.Event{}
+			if tc.holder != "" {
+				ask(t, plan, c, prompt)
+				plan.Record(c, &event)
+				event.Primary, event.Prefill, event.Cold = journal.EndpointID(tc.holder), 0, false
+				event.Lease, event.Time = 1, plantest.Now
+				c.Pool.State.Apply(&event)
+			}
+			scores := ask(t, plan, c, prompt).Scores["no-hit-lru-scorer"]
+			if got := []float64{scores["a"], scores["b"], scores["c"], scores["d"]}; !slices.EqualFunc(got, tc.want, near) {
+				t.Errorf("scores %v, want %v", got, tc.want)
+			}
+			if plan.Record(c, &event); event.Cold != tc.cold {
+				t.Errorf("cold in the end: %v, want %v", event.Cold, tc.cold)
+			}
+		})
+	}
+}
+
 // TestColdSize: how many endpoints are remembered, by default and at most.
 func TestColdSize(t *testing.T) {
 	const heimdall, llmd, kind = ``, `"apiVersion": "llm-d.ai/v1", `, "no-hit-lru-scorer"

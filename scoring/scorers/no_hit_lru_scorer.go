@@ -19,8 +19,8 @@ import (
 //
 // Missing data: without a prompt of at least one block every request is cold.
 //
-// In llm-d's dialect it may be listed anywhere, uses a producer of prefix matches, and ranks used endpoints among all
-// that were ever used; the score is 0 at least.
+// In llm-d's dialect it may be listed anywhere, uses a producer of prefix matches, goes by what the candidates of its
+// profile have, and ranks used endpoints among all that were ever used; the score is 0 at least.
 //
 // Source: Heimdall and llm-d, no-hit-lru-scorer.
 type noHitLRUScorer struct{ order coldOrder }

@@ -76,6 +76,40 @@ func TestStageHeaders(t *testing.T) {
 	})
 }
 
+// TestStageSessions: an answer names the endpoint of each stage whose sessions clients are to keep.
+func TestStageSessions(t *testing.T) {
+	const last, profiles = `{"type":"response-header-handler"}`, `"schedulingProfiles":[`
+	sessions := last
+	for _, stage := range []string{"decode", "prefill", "encode"} {
+		sessions += `,{"type":"session-affinity-scorer","name":"of-` + stage + `","parameters":{"profileName":"` + stage +
+			`","headerName":"x-` + stage + `"}}`
+	}
+	document := strings.NewReplacer(last, sessions, profiles, profiles+`{"name":"another"},`).Replace(disaggregated)
+	tests := []struct {
+		name, path, body string
+		want             [3]string
+	}{
+		{"text", "/v1/completions", completion, [3]string{sessionToken(1), sessionToken(3), ""}},
+		{"image", "/v1/chat/completions", withImage, [3]string{sessionToken(1), sessionToken(3), sessionToken(5)}},
+	}
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(document, ""))
+		g.publish(disaggregatedPool())
+		for _, tc := range tests {
+			t.Run(tc.name, func(t *testing.T) {
+				s := g.workers[0].requests.Request(wazerohost.Headers{{":path", tc.path}}, false)
+				s.Body([]byte(tc.body), true)
+				s.SetServer(address(1))
+				s.Respond(nil, true)
+				h := s.ResponseHeaders()
+				if got := [3]string{h.Get("x-decode"), h.Get("x-prefill"), h.Get("x-encode")}; got != tc.want {
+					t.Errorf("tokens of decode, prefill and encode: %q, want %q", got, tc.want)
+				}
+			})
+		}
+	})
+}
+
 // dataParallel reaches all ranks of a server through one port.
 const dataParallel = `{"plugins":[
 	{"type":"disagg-headers-handler"},{"type":"prefix-based-pd-decider"},

@@ -196,7 +196,8 @@ func (s *stream) route(body []byte, started int64) hostcalls.Action {
 	s.rewriteModel(body)
 	s.publish(endpoints, s.editable())
 	s.publishHeaders(s.editable())
-	s.primary, s.prefill, s.primaryPort = endpoints[0], s.cycle.Prefill(), s.cycle.PrimaryPort()
+	s.primary, s.prefill, s.encode = endpoints[0], s.cycle.Prefill(), s.cycle.Encode()
+	s.profile, s.primaryPort = s.config.Plan.Primary(s.cycle), s.cycle.PrimaryPort()
 	s.noteRouted()
 	s.reportDecision(endpoints)
 	if s.operation.Computes() {

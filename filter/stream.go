@@ -52,8 +52,9 @@ type stream struct {
 	// subset lists the addresses that the request may go to, if restricted is set.
 	subset     []byte
 	restricted bool
-	// primary and prefill are the endpoints that were chosen, nil before.
-	primary, prefill *scoring.Endpoint
+	// primary, prefill and encode are the endpoints that were chosen, nil before; profile chose the first one.
+	primary, prefill, encode *scoring.Endpoint
+	profile                  int
 	// primaryPort replaces the port of the chosen endpoints, unless it is 0.
 	primaryPort int
 	// asked is the journal's name of the model that the client asked for, 0 for none, or before it is known.

@@ -187,6 +187,17 @@ func (c *Cycle) Prefill() *Endpoint {
 	return c.results[profile].Picked[0]
 }
 
+// Encode returns the first endpoint of the encode stage, nil when there is none.
+func (c *Cycle) Encode() *Endpoint {
+	primary := c.plan.handler.Primary(c)
+	for i := range c.results {
+		if r := &c.results[i]; i != primary && r.State == Picked && !c.IsPrefill(i) {
+			return r.Picked[0]
+		}
+	}
+	return nil
+}
+
 // IsPrefill reports whether a profile is that of the prefill stage.
 func (c *Cycle) IsPrefill(profile int) bool {
 	handler, ok := c.plan.handler.(Disaggregator)

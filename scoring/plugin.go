@@ -134,8 +134,10 @@ type HeaderSetter interface {
 type Outcome struct {
 	// Served is the endpoint that answered: after a retry, not the first choice.
 	Served *Endpoint
-	// Prefill is the endpoint of the prefill stage, nil when there was none.
-	Prefill *Endpoint
+	// Prefill is the endpoint of the prefill stage, Encode the first one of the encode stage; nil when there was none.
+	Prefill, Encode *Endpoint
+	// Profile is the one that chose who serves.
+	Profile int
 }
 
 // Disaggregator is a ProfileHandler with a prefill stage.

@@ -138,7 +138,8 @@ func (p *pintle) serve(t testing.TB, want, got *answer) (lease uint32) {
 		p.cold[p.event.Primary] = true
 	}
 	p.cycle.Pool.State.Apply(&p.event)
-	p.plan.Respond(&scoring.Outcome{Served: primary.Picked[0], Prefill: p.cycle.Prefill()}, got)
+	p.plan.Respond(&scoring.Outcome{Served: primary.Picked[0], Prefill: p.cycle.Prefill(), Encode: p.cycle.Encode(),
+		Profile: p.plan.Primary(p.cycle)}, got)
 	return p.lease
 }
 

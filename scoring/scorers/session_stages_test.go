@@ -1,6 +1,7 @@
 package scorers_test
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -58,7 +59,7 @@ func TestSessionsOfStages(t *testing.T) {
 				plan.Record(c, &e)
 				e.Instance, e.Lease, e.Time = 1, uint32(i+1), c.Request.Now
 				pool.State.Apply(&e)
-				plan.Respond(&scoring.Outcome{Served: picked[0], Prefill: c.Prefill()}, sent)
+				respond(plan, c, sent)
 				given["x-session-token"] = sent["x-session-token"]
 			}
 		}
@@ -126,17 +127,76 @@ func TestSessionsOfAStageThatIsNotRun(t *testing.T) {
 		pool := plantest.Pool(queued("decode"))
 		c := hello(t, plan, pool)
 		c.Request.Headers = plantest.Headers(plan, map[string]string{"x-session-id": "ann"})
-		picked, failure := plan.Decide(c)
-		if failure != nil {
+		if _, failure := plan.Decide(c); failure != nil {
 			t.Fatal(failure.Message)
 		}
 		e, sent := journal.Event{}, sentHeaders{}
 		plan.Record(c, &e)
-		plan.Respond(&scoring.Outcome{Served: picked[0], Prefill: c.Prefill()}, sent)
+		respond(plan, c, sent)
 		if len(e.Sessions) != 0 || len(sent) != 0 {
 			t.Errorf("%s: sessions %v, headers %v; want none", strategy, e.Sessions, sent)
 		}
 	}
+}
+
+// TestSessionsOfEncode: a session stays with the encode endpoint where profileName names that stage.
+func TestSessionsOfEncode(t *testing.T) {
+	for _, strategy := range []string{"encoded_endpoint_header", "session_id"} {
+		plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+			{"type": "always-disagg-multimodal-decider"}, {"type": "session-affinity-scorer", "parameters": {"strategy": "`+
+			strategy+`", "profileName": "encode"}}, {"type": "disagg-profile-handler", "parameters": {"deciders": {
+			"encode": "always-disagg-multimodal-decider"}}}], "schedulingProfiles": [{"name": "decode"},
+			{"name": "encode", "plugins": [{"pluginRef": "session-affinity-scorer"}]}]}`, plantest.Neutral)
+		c := hello(t, plan, plantest.Pool(make([]scoring.Endpoint, 5)...))
+		body := []byte(`{"model":"m","messages":[{"content":[{"type":"image_url","image_url":{"url":"http://x/y"}}]}]}`)
+		if failure := c.Request.Read(new(openai.Request), openai.APIChat, body); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		given, first := map[string]string{"x-session-id": "ann"}, ""
+		for i := range 20 {
+			c.Request.Headers = plantest.Headers(plan, given)
+			if _, failure := plan.Decide(c); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			if first = cmp.Or(first, c.Encode().Name); c.Encode().Name != first {
+				t.Errorf("%s, request %d: encode at %s, want %s as before", strategy, i, c.Encode().Name, first)
+			}
+			e, sent := journal.Event{}, sentHeaders{}
+			plan.Record(c, &e)
+			e.Instance, e.Lease, e.Time = 1, uint32(i+1), c.Request.Now
+			c.Pool.State.Apply(&e)
+			respond(plan, c, sent)
+			given["x-session-token"] = sent["x-session-token"]
+		}
+	}
+}
+
+// TestSessionsOfAnotherProfile: an answer tells of no session where a profile served that profileName does not name.
+func TestSessionsOfAnotherProfile(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "header-profile-handler",
+		"parameters": {"headerName": "x-profile", "defaultProfile": "x"}}, {"type": "session-affinity-scorer",
+		"parameters": {"profileName": "y"}}], "schedulingProfiles": [{"name": "x"}, {"name": "y",
+		"plugins": [{"pluginRef": "session-affinity-scorer"}]}]}`, plantest.Neutral)
+	c := hello(t, plan, plantest.Pool(scoring.Endpoint{}))
+	for _, tc := range []struct{ name, profile, want string }{
+		{"the one that it names", "y", "YQ=="}, {"another one", "x", ""},
+	} {
+		c.Request.Headers = plantest.Headers(plan, map[string]string{"x-profile": tc.profile})
+		if _, failure := plan.Decide(c); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		sent := sentHeaders{}
+		respond(plan, c, sent)
+		if got := sent["x-session-token"]; got != tc.want {
+			t.Errorf("%s: x-session-token %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// respond has who was chosen answer the request that was just decided.
+func respond(plan *scoring.Plan, c *scoring.Cycle, sent sentHeaders) {
+	plan.Respond(&scoring.Outcome{Served: c.Primary().Picked[0], Prefill: c.Prefill(), Encode: c.Encode(),
+		Profile: plan.Primary(c)}, sent)
 }
 
 // hello is a cycle of a request that says hello, before servers of which nothing is known yet.

@@ -68,8 +68,11 @@ func (t *token) OnRouted(c *scoring.Cycle) { t.prefill = t.profile >= 0 && c.IsP
 
 // OnResponse implements scoring.ResponseHook.
 func (t *token) OnResponse(o *scoring.Outcome, headers scoring.HeaderSetter) {
-	e := o.Served
-	if t.prefill {
+	e := o.Encode
+	switch {
+	case t.profile < 0 || t.profile == o.Profile:
+		e = o.Served
+	case t.prefill:
 		e = o.Prefill
 	}
 	if e == nil {

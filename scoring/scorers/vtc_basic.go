@@ -108,9 +108,7 @@ func NewVTCBasic(b *scoring.Builder) scoring.Plugin {
 	options.InFlight, options.Tokens, options.Lengths = true, true, true
 	options.Outputs = options.Outputs || !s.source
 	options.TokenWindow, options.TokenUsers = window, s.MaxUsers
-	if window > state.DefaultRequestTimeout {
-		options.RequestTimeout = max(options.RequestTimeout, min(window, mostTimeout))
-	}
+	options.RequestTimeout = max(options.RequestTimeout, min(max(window, state.DefaultRequestTimeout), mostTimeout))
 	options.TokenInputWeight, options.TokenOutputWeight = s.InputTokenWeight, s.OutputTokenWeight
 	options.TokenRequestMost = s.MaxTokens
 	return s

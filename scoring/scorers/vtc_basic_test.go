@@ -182,15 +182,18 @@ func TestVTCBasicParameters(t *testing.T) {
 // TestVTCBasicTimeout: a request is in flight for as long as its estimate counts, within bounds.
 func TestVTCBasicTimeout(t *testing.T) {
 	const long = `{"type": "active-request-scorer", "parameters": {"requestTimeout": "15m"}}, `
+	const short = `{"type": "active-request-scorer", "parameters": {"requestTimeout": "10s"}}, `
 	tests := []struct {
 		name, others, window string
 		want                 time.Duration
 	}{
 		{"of five minutes", "", `{}`, 5 * time.Minute},
-		{"of less than what is usual", "", `{"timeUnit": "seconds", "windowSize": 30}`, 0},
+		{"of less than what is usual", "", `{"timeUnit": "seconds", "windowSize": 30}`, 2 * time.Minute},
 		{"in milliseconds", "", `{"timeUnit": "milliseconds", "windowSize": 420000}`, 7 * time.Minute},
 		{"of hours", "", `{"windowSize": 600}`, 10 * time.Minute},
 		{"others ask for more", long, `{}`, 15 * time.Minute},
+		{"others ask for less", short, `{}`, 5 * time.Minute},
+		{"others ask for less than a short window", short, `{"windowSize": 1}`, 2 * time.Minute},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

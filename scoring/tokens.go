@@ -42,8 +42,12 @@ func (c *Cycle) countIDs() int {
 	return c.ids
 }
 
-// TokensOf is how many tokens so many bytes of the prompt's text make.
+// TokensOf is how many tokens so many bytes of the prompt's blocks make. Token ids that were sent in place of text have
+// state.BytesPerToken each.
 func (c *Cycle) TokensOf(bytes int) int {
+	if body := c.Request.Body; body != nil && body.Bytes == 0 && body.PromptTokens > 0 {
+		return bytes / state.BytesPerToken
+	}
 	if perByte, ok := c.tokensPerByte(); ok {
 		return int(float64(bytes) * perByte)
 	}

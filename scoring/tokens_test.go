@@ -18,11 +18,11 @@ func TestPromptTokens(t *testing.T) {
 	text := `"` + strings.Repeat("é", 20) + `"` // 40 bytes
 	tests := []struct {
 		name, model, prompt string
-		want, of8           int // tokens of the prompt, and of 8 bytes of text
+		want, of8           int // tokens of the prompt, and of 8 bytes of its blocks
 	}{
 		{"text, reported", "known", text, 20, 4},
 		{"text of another model", "unknown", text, 5, 2},
-		{"ids, reported", "known", "[1, 2, 3]", 3, 4},
+		{"ids, reported", "known", "[1, 2, 3]", 3, 2},
 		{"ids of another model", "unknown", "[1, 2, 3]", 3, 2},
 		{"nothing, reported", "known", `""`, 0, 4},
 	}

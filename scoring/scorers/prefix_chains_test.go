@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 	"github.com/pintle-dev/pintle/state"
@@ -77,6 +78,39 @@ func TestCachedOfGrowingBlocks(t *testing.T) {
 		if !(math.Abs(score-tt.score) <= 1e-9) || event.PredictedTokens != tt.cached {
 			t.Errorf("%.20s...: got a score of %v and %d tokens, want %v and %d", tt.prompt, score,
 				event.PredictedTokens, tt.score, tt.cached)
+		}
+	}
+}
+
+// TestCachedTokenIDs: of a prompt that is sent as token ids as many are cached as there are in the blocks that match,
+// however long the model's tokens of text are.
+func TestCachedTokenIDs(t *testing.T) {
+	for _, kind := range []string{"prefix-cache-scorer", "aibrix-prefix-cache"} {
+		for _, bytes := range []uint32{0, 2, 8} { // of a token of text, 0 for unknown
+			plan := plantest.Plan(t, `{"plugins": [{"type": "`+kind+`"}]}`, plantest.Neutral)
+			pool := plantest.Pool(scoring.Endpoint{})
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			if bytes > 0 {
+				pool.State.Apply(&journal.Event{Kind: journal.Completion, Model: journal.HashName("m"), Status: 200,
+					UsageReported: true, PromptBytes: 8192, InputTokens: 8192 / bytes})
+			}
+			c, event := plantest.Cycle(pool, 1), journal.Event{}
+			body := []byte(`{"model":"m","prompt":[` + strings.Repeat("7,", 1279) + `7]}`)
+			for lease := range uint32(2) {
+				c.Request = scoring.Request{Now: plantest.Now}
+				if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+					t.Fatal(failure.Message)
+				}
+				plantest.Decide(plan, c)
+				plan.Record(c, &event)
+				event.Lease, event.Time = lease+1, plantest.Now
+				pool.State.Apply(&event)
+			}
+			if event.PredictedTokens != 1280 {
+				t.Errorf("%s, tokens of %d bytes: %d of 1280 tokens are cached, want all", kind, bytes,
+					event.PredictedTokens)
+			}
 		}
 	}
 }

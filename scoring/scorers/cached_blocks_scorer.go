@@ -10,7 +10,7 @@ import (
 //
 // Formula: 1 - min(1, known / capacity), where known is how many tokens of earlier prompts the endpoint is believed to
 // have (known in the same way as in prefix-cache-scorer, whose parameters it takes) and capacity is the size of its KV
-// cache in tokens.
+// cache in tokens. A scorer beside it that cuts prompts into other blocks has these count, too.
 //
 // Range: 0 to 1. Unit: tokens.
 //

@@ -13,7 +13,7 @@ import (
 // Formula: that of multi-factor-selector, over the candidates. One that breaks a ceiling of slo scores 0. If all do,
 // on_no_candidates: cheapest gives 1 to those with the least cost, or to all when no cost is known, and first gives 1
 // to the first candidate. With fail the plug-in is also a filter: it removes endpoints that break a ceiling, and a
-// request for which none is left is refused with 503 filtered_out.
+// request for which none is left is refused with 503 filtered_out, in llm-d's dialect 429.
 //
 // Range: 0 to 1. Unit: milliseconds; currency per million prompt tokens; requests.
 //

@@ -81,6 +81,20 @@ func TestActiveRequestParameters(t *testing.T) {
 	}
 }
 
+// TestActiveRequestTimeouts: of several timeouts the longest holds, whichever comes first.
+func TestActiveRequestTimeouts(t *testing.T) {
+	entry := func(name, timeout string) string {
+		return `{"type": "active-request-scorer", "name": "` + name + `", "parameters": {"requestTimeout": "` + timeout +
+			`"}}`
+	}
+	for _, timeouts := range [][2]string{{"5m", "3m"}, {"3m", "5m"}} {
+		config := `{"plugins": [` + entry("a", timeouts[0]) + `, ` + entry("b", timeouts[1]) + `]}`
+		if got := plantest.Plan(t, config, plantest.Neutral).StateOptions().RequestTimeout; got != 5*time.Minute {
+			t.Errorf("%v: a request counts for %v, want 5m0s", timeouts, got)
+		}
+	}
+}
+
 // at is a mistake in the parameters of the first plug-in: of a key, or of all of them where it begins with a colon.
 func at(kind, mistake string) string {
 	if mistake[0] != ':' {

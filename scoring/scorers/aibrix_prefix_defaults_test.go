@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // TestAIBrixPrefixBusy: the first of some endpoints was sent a prompt, and has so many requests, the others none; from
@@ -56,6 +58,35 @@ func TestAIBrixPrefixBlocks(t *testing.T) {
 		if got := len(r.event.Chains[0].Blocks); got != want {
 			t.Errorf("%s: %d blocks, want %d", parameters, got, want)
 		}
+	}
+}
+
+// TestAIBrixPrefixSeeds: a parameter's seed holds before the environment's, also where it is 0.
+func TestAIBrixPrefixSeeds(t *testing.T) {
+	for _, tc := range []struct {
+		name, parameters, environment string
+		want                          uint64
+	}{
+		{"by default", ``, "", 0},
+		{"of the environment", ``, "42", 42},
+		{"of the parameter", `"hashSeed": 7`, "42", 7},
+		{"of a parameter of 0", `"hashSeed": 0`, "42", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			environment := map[string]string{}
+			if tc.environment != "" {
+				environment["AIBRIX_PREFIX_CACHE_HASH_SEED"] = tc.environment
+			}
+			plan := plantest.PlanIn(t, `{"plugins": [{"type": "aibrix-prefix-cache", "parameters": {`+tc.parameters+`}}]}`,
+				environment)
+			c, event := hello(t, plan, plantest.Pool(scoring.Endpoint{})), journal.Event{}
+			ask(t, plan, c, strings.Repeat("a", 128))
+			plan.Record(c, &event)
+			want := state.Chain{BlockBytes: 128, Leading: true, Seed: tc.want}
+			if got := event.Chains[0].ID; got != want.ID() {
+				t.Errorf("the chain %x, want %x, that of the seed %d", got, want.ID(), tc.want)
+			}
+		})
 	}
 }
 

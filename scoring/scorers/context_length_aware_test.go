@@ -44,6 +44,8 @@ func TestContextLengthFormulas(t *testing.T) {
 		{"one length", "500-500", 0.7, 1, true},
 		{"the best of two, first", "400-600,0-1000", 0.7/1.02 + 0.15, 0, true},
 		{"the best of two, last", "0-1000,400-600", 0.7/1.02 + 0.15, 0, true},
+		{"the first of two", "400-600,0-10", 0.7/1.02 + 0.15, 0, true},
+		{"the last of two", "0-10,400-600", 0.7/1.02 + 0.15, 0, true},
 		{"above", "0-250", 0.375, 0.3 / 1.25, false},
 		{"above, of two the larger", "200-250,0-100", 0.375, 0, false},
 		{"just above", "0-499", 0.25 + 0.25*499/500, 0.3 / 1.001, false},

@@ -23,8 +23,8 @@ func TestEvictionCost(t *testing.T) {
 		name    string
 		cost    float64
 		prompt  string
-		rooms   [2]int // in blocks, of which a prompt has 100
-		waiting [2]int
+		rooms   [2]int     // in blocks, of which a prompt has 100
+		waiting [2]int     // below 0 a minute ago
 		later   int64      // seconds since anything was asked
 		lost    [2]float64 // 1 less the score
 	}{
@@ -39,6 +39,8 @@ func TestEvictionCost(t *testing.T) {
 		{"longer than all room", 8, other, [2]int{200, 50}, [2]int{}, 60, [2]float64{once(0.5), once(1)}},
 		{"nothing to compute", 8, "", [2]int{100, 200}, [2]int{}, 0, [2]float64{0, 0}},
 		{"requests wait at one that has the least", 8, other, [2]int{100, 100}, [2]int{0, 1}, 0, [2]float64{own, own}},
+		{"requests waited at one, as nobody knows any longer", 8, other, [2]int{100, 100}, [2]int{-1, -1}, 0,
+			[2]float64{once(1), once(1)}},
 		{"requests wait elsewhere", 8, cached, [2]int{100, 200}, [2]int{0, 1}, 0, [2]float64{0, once(0.5)}},
 	}
 	for _, tt := range tests {
@@ -48,6 +50,9 @@ func TestEvictionCost(t *testing.T) {
 				{"type": "prefill-load-scorer", "parameters": {"thresholdTokens": %d, "evictionCost": %g}}]}`,
 				threshold, tt.cost), plantest.Neutral)
 			sampled := func(i int) scoring.Endpoint {
+				if tt.waiting[i] < 0 {
+					return plantest.Aged(time.Minute, scoring.Metrics{WaitingRequests: -tt.waiting[i]})
+				}
 				return plantest.Sampled(scoring.Metrics{WaitingRequests: tt.waiting[i]})
 			}
 			pool := plantest.Pool(sampled(0), sampled(1))

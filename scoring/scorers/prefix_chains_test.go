@@ -115,6 +115,32 @@ func TestCachedTokenIDs(t *testing.T) {
 	}
 }
 
+// TestPromptsOfAFormerProcess: what a server's former process was sent before the present one was seen is not cached,
+// however late the journal tells of it.
+func TestPromptsOfAFormerProcess(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		sent int64 // nanoseconds before the present process was seen
+		want float64
+	}{{"before", 1, 0}, {"since", 0, 1}} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "prefix-cache-scorer"}]}`, plantest.Neutral)
+			c := hello(t, plan, plantest.Pool(plantest.Sampled(scoring.Metrics{ProcessStart: 100_000})))
+			plan.Prepare(c.Pool)
+			c.Pool.Endpoints[0].Metrics.ProcessStart = 200_000
+			plan.Prepare(c.Pool)
+			prompt, event := strings.Repeat("a", 256), journal.Event{}
+			ask(t, plan, c, prompt)
+			plan.Record(c, &event)
+			event.Instance, event.Lease, event.Time = 1, 1, plantest.Now-tc.sent
+			c.Pool.State.Apply(&event)
+			if got := ask(t, plan, c, prompt).Scores["prefix-cache-scorer"]["a"]; got != tc.want {
+				t.Errorf("score %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestReadersRunLast: scorers that go by what is cached know it wherever the profile lists them.
 func TestReadersRunLast(t *testing.T) {
 	for _, reader := range []string{"prefill-load-scorer", "token-load-scorer", "predicted-latency-scorer"} {

@@ -29,6 +29,8 @@ func TestPrefixMatchScores(t *testing.T) {
 		{"longer than the scale", `, "matchLengthWeight": 1, "matchLengthScaleTokens": 160`, 100, 1000, 1},
 		{"by the scale that is usual", `, "matchLengthWeight": 1`, 256, 1000, 0.25},
 		{"by both", `, "matchLengthWeight": 0.25, "matchLengthScaleTokens": 640`, 20, 40, 0.25*0.25 + 0.75*0.5},
+		{"by both, longer than the scale", `, "matchLengthWeight": 0.25, "matchLengthScaleTokens": 160`, 20, 40,
+			0.25 + 0.75*0.5},
 		{"whatever the scale without a weight", `, "matchLengthScaleTokens": 0`, 3, 4, 0.75},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -145,7 +145,8 @@ func TestSessionsOfEncode(t *testing.T) {
 		plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
 			{"type": "always-disagg-multimodal-decider"}, {"type": "session-affinity-scorer", "parameters": {"strategy": "`+
 			strategy+`", "profileName": "encode"}}, {"type": "disagg-profile-handler", "parameters": {"deciders": {
-			"encode": "always-disagg-multimodal-decider"}}}], "schedulingProfiles": [{"name": "decode"},
+			"prefill": "always-disagg-pd-decider", "encode": "always-disagg-multimodal-decider"}}},
+			{"type": "always-disagg-pd-decider"}], "schedulingProfiles": [{"name": "decode"}, {"name": "prefill"},
 			{"name": "encode", "plugins": [{"pluginRef": "session-affinity-scorer"}]}]}`, plantest.Neutral)
 		c := hello(t, plan, plantest.Pool(make([]scoring.Endpoint, 5)...))
 		body := []byte(`{"model":"m","messages":[{"content":[{"type":"image_url","image_url":{"url":"http://x/y"}}]}]}`)

@@ -70,3 +70,16 @@ func TestTokenLengthScores(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoLearnsLengths: plug-ins that count tokens of prompts have it learnt how long the model's are.
+func TestWhoLearnsLengths(t *testing.T) {
+	for kind, want := range map[string]bool{
+		"token-length-scorer": true, "context-length-aware": true, "prefix-cache-scorer": true, "vtc-basic": true,
+		"aibrix-prefix-cache": true, "prefill-load-scorer": true, "queue-scorer": false,
+	} {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "`+kind+`"}]}`, plantest.Neutral)
+		if got := plan.StateOptions().Lengths; got != want {
+			t.Errorf("%s: lengths are learnt: %v, want %v", kind, got, want)
+		}
+	}
+}

@@ -124,6 +124,18 @@ func TestVTCBasicBuckets(t *testing.T) {
 	}
 }
 
+// TestVTCBasicNobodyBesideUsers: a request without a user is placed by the load alone, however unlike users are.
+func TestVTCBasicNobodyBesideUsers(t *testing.T) {
+	r := newRouter(t, `{"plugins": [{"type": "vtc-basic"}]}`, make([]scoring.Endpoint, 2)...)
+	r.cycle.Pool.State.Tokens.Serve(journal.HashName("heavy"), plantest.Now, 8000, 0)
+	r.cycle.Pool.State.Tokens.Serve(journal.HashName("light"), plantest.Now, 100, 0)
+	r.load("a", 50)
+	r.cycle.Request.Headers = plantest.Headers(r.plan, nil)
+	if got, want := r.scores("vtc-basic"), []float64{0.75, 1}; !slices.EqualFunc(got, want, near) {
+		t.Errorf("scores %v, want %v", got, want)
+	}
+}
+
 // TestVTCBasicBeforeAnyAnswer: as long as no user was served the load decides; by the source, the bucket is the
 // mean of both parameters then.
 func TestVTCBasicBeforeAnyAnswer(t *testing.T) {

@@ -98,9 +98,6 @@ func NewVTCBasic(b *scoring.Builder) scoring.Plugin {
 	window := s.readWindow(b)
 	s.readNumbers(b)
 	b.Int("maxUsers", &s.MaxUsers, 1, 1<<16)
-	if s.MaxPodLoad == 0 {
-		b.Mistake("maxPodLoad", "is 0; it divides the load, so give a number above 0")
-	}
 	options := b.State()
 	if options.Tokens {
 		b.Mistake("", "is a second vtc-basic; users are counted once, so share one between the profiles")
@@ -155,6 +152,14 @@ func (s *vtcBasic) readNumbers(b *scoring.Builder) {
 	} {
 		b.EnvironmentFloat(vtcPrefix+n.variable, n.value, mostNumber)
 		b.Float(n.key, n.value, 0, mostNumber)
+	}
+	const none = "is 0; it divides the load, so give a number above 0"
+	switch {
+	case s.MaxPodLoad > 0:
+	case b.Has("maxPodLoad"):
+		b.Mistake("maxPodLoad", none)
+	default:
+		b.Mistake("", "the environment variable "+vtcPrefix+"BASIC_MAX_POD_LOAD "+none)
 	}
 }
 

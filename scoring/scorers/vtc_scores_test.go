@@ -62,6 +62,25 @@ func TestVTCBasicBounds(t *testing.T) {
 	}
 }
 
+// TestVTCBasicNoPodLoad: a load that is full with nothing is said by what gives it, be it a parameter or a variable.
+func TestVTCBasicNoPodLoad(t *testing.T) {
+	const variable, why = "AIBRIX_ROUTER_VTC_BASIC_MAX_POD_LOAD", "it divides the load, so give a number above 0"
+	for _, tc := range []struct{ name, parameters, environment, want string }{
+		{"a parameter", `"maxPodLoad": 0`, "", at("vtc-basic", "maxPodLoad: is 0; "+why)},
+		{"a parameter before a variable", `"maxPodLoad": 0`, "5", at("vtc-basic", "maxPodLoad: is 0; "+why)},
+		{"a variable", ``, "0", at("vtc-basic", ": the environment variable "+variable+" is 0; "+why)},
+		{"a variable behind a parameter", `"maxPodLoad": 5`, "0", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := plantest.MistakesIn(`{"plugins": [{"type": "vtc-basic", "parameters": {`+tc.parameters+`}}]}`,
+				map[string]string{variable: tc.environment})
+			if got != tc.want {
+				t.Errorf("mistakes:\n%s\nwant:\n%s", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestVTCBasicByLoad: without a user the score is by the load alone: requests in flight or, if there are more, those
 // that a fresh sample says to run.
 func TestVTCBasicByLoad(t *testing.T) {

@@ -199,7 +199,7 @@ func TestCapacityOfMatches(t *testing.T) {
 	s.Prefix.tentative.clear(0)
 	matched, kept := make([]int32, 2), make([]int32, 2)
 	for _, when := range []string{"nothing is on its way", "more than there is room for is"} {
-		s.Prefix.MatchKept(first, []uint16{0, 1}, matched, kept)
+		s.Prefix.MatchKept(Chain{}, first, []uint16{0, 1}, matched, kept)
 		if matched[0] > 10 || matched[0] < 10-40/imprecise || kept[0] != 20 || matched[1] != 0 || kept[1] != 0 {
 			t.Errorf("%s: matched %v, kept %v; want 10 or a little less of 20, and nothing at the other endpoint", when,
 				matched, kept)

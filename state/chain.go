@@ -85,6 +85,22 @@ func (c Chain) Block(i int) int {
 	return int(min(int64(c.BlockBytes)<<c.doublings(i), math.MaxInt32))
 }
 
+// Within is how many of the first n blocks are no longer than room.
+func (c Chain) Within(n int, room uint32) int {
+	if uint64(c.End(n)) <= uint64(room) {
+		return n // mostly
+	}
+	low := 0
+	for low < n {
+		if middle := (low + n + 1) / 2; uint64(c.End(middle)) <= uint64(room) {
+			low = middle
+		} else {
+			n = middle - 1
+		}
+	}
+	return low
+}
+
 // End is the length of the first n blocks.
 func (c Chain) End(n int) int {
 	if c.DoubleEvery == 0 {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -147,5 +148,23 @@ func TestGrownAdmission(t *testing.T) {
 	}
 	if got := p.Match(0, often); got != len(often) {
 		t.Errorf("of the prompt that comes again %d of %d blocks are left", got, len(often))
+	}
+}
+
+// TestWithin: how many of ten blocks have room, of which the first four are 1 long, the next 2, and the last 4.
+func TestWithin(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		every int
+		room  uint32
+		want  int
+	}{
+		{"alike, none", 0, 0, 0}, {"alike, some", 0, 7, 7}, {"alike, all", 0, 10, 10}, {"alike, more", 0, math.MaxUint32, 10},
+		{"growing, none", 4, 0, 0}, {"growing, the first size", 4, 4, 4}, {"growing, a part of a block", 4, 5, 4},
+		{"growing, a block of two", 4, 6, 5}, {"growing, all but one", 4, 19, 9}, {"growing, all", 4, 20, 10},
+	} {
+		if got := (Chain{BlockBytes: 1, DoubleEvery: tc.every}).Within(10, tc.room); got != tc.want {
+			t.Errorf("%s: %d of 10 blocks, want %d", tc.name, got, tc.want)
+		}
 	}
 }

@@ -206,27 +206,27 @@ func (p *Prompts) former(index int, time int64) bool {
 // Match is how many of the leading blocks the endpoint is believed to have or is computing. It changes nothing.
 func (p *Prompts) Match(index int, blocks []uint64) int {
 	indexes, matched := [1]uint16{uint16(index)}, [1]int32{}
-	p.matchIn(0, blocks, indexes[:], matched[:], nil)
+	p.matchIn(0, blocks, growthOf(0), indexes[:], matched[:], nil)
 	return int(matched[0])
 }
 
 // MatchAll sets matched[i] to Match of indexes[i]. matched is at least as long as indexes.
 func (p *Prompts) MatchAll(blocks []uint64, indexes []uint16, matched []int32) {
-	p.matchIn(0, blocks, indexes, matched, nil)
+	p.matchIn(0, blocks, growthOf(0), indexes, matched, nil)
 }
 
-// MatchKept is MatchAll and sets kept[i] to how many of the leading blocks indexes[i] had once, matched[i] or more: it
-// is not believed to have the others any longer.
-func (p *Prompts) MatchKept(blocks []uint64, indexes []uint16, matched, kept []int32) {
-	p.matchIn(0, blocks, indexes, matched, kept)
+// MatchKept is MatchAll of a chain's blocks and sets kept[i] to how many of the leading blocks indexes[i] had once,
+// matched[i] or more: it is not believed to have the others any longer.
+func (p *Prompts) MatchKept(chain Chain, blocks []uint64, indexes []uint16, matched, kept []int32) {
+	p.matchIn(0, blocks, chain.Growth(), indexes, matched, kept)
 }
 
 // MatchIn is MatchAll in one of the indexes.
 func (p *Prompts) MatchIn(index int, blocks []uint64, endpoints []uint16, matched []int32) {
-	p.matchIn(index, blocks, endpoints, matched, nil)
+	p.matchIn(index, blocks, growthOf(0), endpoints, matched, nil)
 }
 
-func (p *Prompts) matchIn(index int, blocks []uint64, endpoints []uint16, matched, kept []int32) {
+func (p *Prompts) matchIn(index int, blocks []uint64, growth Chain, endpoints []uint16, matched, kept []int32) {
 	lists := endpoints
 	if p.indexes > 1 {
 		p.lists = p.lists[:0]
@@ -245,7 +245,7 @@ func (p *Prompts) matchIn(index int, blocks []uint64, endpoints []uint16, matche
 	copy(p.scratch[:len(lists)], matched)
 	p.tentative.Extend(blocks, lists, p.scratch[:len(lists)])
 	for i := range lists {
-		matched[i] = max(matched[i], p.atMost(int(lists[i]), p.scratch[i]))
+		matched[i] = max(matched[i], p.atMost(int(lists[i]), p.scratch[i], growth))
 		if kept != nil {
 			kept[i] = max(kept[i], p.scratch[i])
 		}
@@ -253,11 +253,11 @@ func (p *Prompts) matchIn(index int, blocks []uint64, endpoints []uint16, matche
 }
 
 // atMost is blocks, or how many a list is believed to have room for if that is less.
-func (p *Prompts) atMost(list int, blocks int32) int32 {
+func (p *Prompts) atMost(list int, blocks int32, growth Chain) int32 {
 	if uint(list) >= uint(len(p.answered.lists)) {
 		return blocks
 	}
-	return int32(min(uint32(blocks), p.answered.lists[list].trust))
+	return int32(growth.Within(int(blocks), p.answered.lists[list].trust))
 }
 
 // Len is how long the blocks are that an endpoint has answered and is believed to have, in first blocks of a prompt.

@@ -63,7 +63,7 @@ func TestMatchKeptOfTentative(t *testing.T) {
 		{"not sent", []uint64{98, 99}, 0},
 	} {
 		matched, kept := []int32{9, 9}, []int32{9, 9}
-		s.Prefix.MatchKept(tc.blocks, []uint16{0, 1}, matched, kept)
+		s.Prefix.MatchKept(Chain{}, tc.blocks, []uint16{0, 1}, matched, kept)
 		if want := []int32{tc.want, 0}; !slices.Equal(matched, want) || !slices.Equal(kept, want) {
 			t.Errorf("%s: got %v, %v once; want %v of both", tc.name, matched, kept, want)
 		}

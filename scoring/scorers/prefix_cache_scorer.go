@@ -203,7 +203,7 @@ func (s *prefixCacheScorer) match(c *scoring.Cycle, candidates []*scoring.Endpoi
 		s.indexes = append(s.indexes, uint16(e.StateIndex))
 	}
 	s.matched, s.kept = scratch.Resize(s.matched, len(candidates)), scratch.Resize(s.kept, len(candidates))
-	c.Pool.State.Prefix.MatchKept(blocks, s.indexes, s.matched, s.kept)
+	c.Pool.State.Prefix.MatchKept(chain, blocks, s.indexes, s.matched, s.kept)
 	for i, e := range candidates {
 		if s.matched[i] > 0 {
 			c.SetWarm()

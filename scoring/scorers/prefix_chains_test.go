@@ -141,6 +141,37 @@ func TestPromptsOfAFormerProcess(t *testing.T) {
 	}
 }
 
+// TestCachedWhileComputed: of a prompt that a server is computing, and that is longer than its cache, as much counts as
+// cached as there is room for, also where blocks grow; the last one that counts ends before that.
+func TestCachedWhileComputed(t *testing.T) {
+	for _, tc := range []struct {
+		name, parameters string
+		pages            int // of 64 tokens that the cache has
+		want             uint32
+	}{
+		{"blocks alike", ``, 100, 100 * 64},
+		{"blocks that grow", `"doubleEveryBlocks": 8`, 100, (8 + 16 + 32 + 5*8) * 64},
+		{"blocks that grow, just room for one more", `"doubleEveryBlocks": 8`, 104, (8 + 16 + 32 + 6*8) * 64},
+		{"room for all", `"doubleEveryBlocks": 8`, 240, (8 + 16 + 32 + 64 + 7*16) * 64},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "prefix-cache-scorer", "parameters": {`+tc.parameters+`}}]}`,
+				plantest.Neutral)
+			c := hello(t, plan, plantest.Pool(plantest.Sampled(scoring.Metrics{KVBlocks: tc.pages, KVBlockTokens: 64})))
+			plan.Prepare(c.Pool)
+			prompt, event := strings.Repeat("a", 240*256), journal.Event{}
+			ask(t, plan, c, prompt)
+			plan.Record(c, &event)
+			event.Instance, event.Lease, event.Time = 1, 1, plantest.Now
+			c.Pool.State.Apply(&event)
+			ask(t, plan, c, prompt)
+			if plan.Record(c, &event); event.PredictedTokens != tc.want {
+				t.Errorf("%d tokens are taken for cached, want %d", event.PredictedTokens, tc.want)
+			}
+		})
+	}
+}
+
 // TestReadersRunLast: scorers that go by what is cached know it wherever the profile lists them.
 func TestReadersRunLast(t *testing.T) {
 	for _, reader := range []string{"prefill-load-scorer", "token-load-scorer", "predicted-latency-scorer"} {

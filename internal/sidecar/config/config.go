@@ -139,20 +139,8 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, inFile(path, err)
 	}
-	if c.EndpointsFile != "" {
-		if err := c.checkEndpointsFile(); err != nil {
-			return nil, err
-		}
-	}
-	if c.TokenFile != "" {
-		if _, err := ReadToken(c.TokenFile); err != nil {
-			return nil, fmt.Errorf("%s: envoy.tokenFile: %w", path, err)
-		}
-	}
-	for _, a := range c.accesses() {
-		if err := a.Check(); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	if err := c.checkFiles(content); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -175,25 +163,6 @@ func inFile(path string, err error) error {
 		mistakes = append(mistakes, path+": "+line)
 	}
 	return mistakes
-}
-
-func (c *Config) checkEndpointsFile() error {
-	content, err := os.ReadFile(c.EndpointsFile)
-	if err != nil {
-		return fmt.Errorf("%s: discovery.file: %w", c.Path, err)
-	}
-	more, err := c.ParseEndpoints(content)
-	if err != nil {
-		return inFile(c.EndpointsFile, err)
-	}
-	for i := range more.Endpoints {
-		if a := more.Endpoints[i].Access; a != nil {
-			if err := a.Check(); err != nil {
-				return fmt.Errorf("%s: endpoints[%d]: %w", c.EndpointsFile, i, err)
-			}
-		}
-	}
-	return joined([]topology.Source{{Name: "discovery.static", Part: c.Static}, {Name: c.EndpointsFile, Part: more}})
 }
 
 // joined says what of the sources would be left out.

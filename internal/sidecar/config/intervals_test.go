@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -42,26 +41,6 @@ func TestIntervalsOfTheDocument(t *testing.T) {
 			got := fmt.Sprintf("%v %v %v %s", s.Interval, s.IdleInterval, s.Models, c.Engines.Names()[0])
 			if got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
-			}
-		})
-	}
-}
-
-// TestFilesOfAccessAreChecked: those of every way in which something is asked.
-func TestFilesOfAccessAreChecked(t *testing.T) {
-	const tls = "scheme: https, tls: {ca: gone.pem}"
-	path := filepath.Join(t.TempDir(), "s.yaml")
-	for name, text := range map[string]string{
-		"all servers":         "scrape: {" + tls + "}\ndiscovery: {static: []}\n",
-		"a listed one":        "discovery: {static: [{name: a, address: '10.0.0.1:1', " + tls + "}]}\n",
-		"a name's":            "discovery: {dns: [{name: a, port: 1, " + tls + "}]}\n",
-		"a pool's":            "discovery: {kubernetes: {pools: [{service: a, " + tls + "}]}}\n",
-		"the other gateways'": "replicate: {redis: 'rediss://r', tls: {ca: gone.pem}}\ndiscovery: {static: []}\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			writeFile(t, path, envoyYAML+text)
-			if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": tls.ca: open ") {
-				t.Errorf("got %v, want that tls.ca cannot be read", err)
 			}
 		})
 	}

@@ -45,17 +45,7 @@ func (c *Config) ApplyPlugins(path string) error {
 	if mistakes != nil {
 		return inFile(c.Path, mistakes)
 	}
-	if c.EndpointsFile != "" && c.PluginEndpoints {
-		if err := c.checkEndpointsFile(); err != nil {
-			return err
-		}
-	}
-	for _, a := range c.accesses() {
-		if err := a.Check(); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	return nil
+	return c.checkPluginFiles()
 }
 
 // take takes over what the filter's configuration says.

@@ -202,23 +202,3 @@ func isDNSName(name string) bool {
 }
 
 const labelCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
-
-// accesses are all ways in which endpoints that the configuration knows of are asked.
-func (c *Config) accesses() []*topology.Access {
-	all := []*topology.Access{&c.Scrape.Access, c.Scrape.ModelsAccess}
-	for i := range c.Static.Endpoints {
-		all = append(all, c.Static.Endpoints[i].Access)
-	}
-	for i := range c.DNS {
-		all = append(all, c.DNS[i].Access)
-	}
-	if c.Replicate != nil {
-		all = append(all, &c.Replicate.Access)
-	}
-	if c.Kubernetes != nil {
-		for i := range c.Kubernetes.Pools {
-			all = append(all, c.Kubernetes.Pools[i].Access)
-		}
-	}
-	return slices.DeleteFunc(all, func(a *topology.Access) bool { return a == nil })
-}

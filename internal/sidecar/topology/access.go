@@ -85,11 +85,9 @@ func (a *Access) ReadTLS(t *strictjson.Object, folder string) {
 
 // Check reads the files that a names.
 func (a *Access) Check() error {
-	if _, err := a.Client(); err != nil {
-		return err
-	}
-	_, err := a.Token()
-	return err
+	_, certificates := a.Client()
+	_, token := a.Token()
+	return errors.Join(certificates, token)
 }
 
 // Client returns how a TLS connection is made, with the certificates as the files hold them now; nil is plain TCP.

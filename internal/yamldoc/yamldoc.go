@@ -72,7 +72,7 @@ func readOnly(text []byte) (*Document, error) {
 	case err != nil:
 		return nil, err
 	case len(roots) > 1:
-		return nil, errors.New("not one YAML document but several; what follows the second --- would be ignored")
+		return nil, fmt.Errorf("line %d: another YAML document begins; one alone is right", roots[1].Line)
 	case len(roots) == 0:
 		return &Document{}, nil
 	}

@@ -40,7 +40,7 @@ func TestRead(t *testing.T) {
 		{"nothing behind a second ---", "a: 1\n---\n# none\n", `{"a":1}`, ""},
 		{"nothing before a second ---", "---\n---\na: 1\n", `{"a":1}`, ""},
 		{"nothing but ---", "---\n---\n", "", ""},
-		{"two documents", "a: 1\n---\nb: 2\n", "", "several"},
+		{"two documents", "a: 1\n---\n\nb: 2\n", "", "line 4: another YAML document"},
 		{"twice", "a: 1\nb: 2\na: 3\n", "", `line 3: key "a" is given twice`},
 		{"two keys twice", "a: 1\na: 3\nb: 2\nb: 2\n", "",
 			"line 2: key \"a\" is given twice\nline 4: key \"b\" is given twice"},

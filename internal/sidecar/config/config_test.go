@@ -162,7 +162,7 @@ func TestConfigMistakes(t *testing.T) {
 			"discovery.static[1].name: is missing; a unique name such as default/vllm-0 is right"},
 		{"syntax", "envoy: {", "line 1: not valid YAML: brackets or braces do not match, or a comma is missing"},
 		{"two documents", envoyYAML + static + "---\na: b\n",
-			"not one YAML document but several; what follows the second --- would be ignored"},
+			"line 4: another YAML document begins; one alone is right"},
 		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n",
 			`line 3: unknown key "scrap"; did you mean scrape? known are engines, envoy, scrape, push, admin, follow, metrics, responses, replicate, prefix, discovery, objectives, modelRewrites`},
 		{"unknown inner key", envoyYAML + static + "scrape: {intervall: 1s}\n",

@@ -59,8 +59,10 @@ func checkTokenizer(c *config.Config) error {
 	if c.Prefix.Index == nil || c.Prefix.Index.Tokens.Kind != scoring.TokensLocal {
 		return nil
 	}
-	_, err := tokens.NewPool(&c.Prefix.Index.Tokens, nil)
-	return err
+	if _, err := tokens.NewPool(&c.Prefix.Index.Tokens, nil); err != nil {
+		return fmt.Errorf("%s: %w", c.Plugins, err)
+	}
+	return nil
 }
 
 // limitMemory has the garbage collector keep the process below nine tenths of its container's limit, if there is one

@@ -20,27 +20,27 @@ func CheckDrivers(plan *scoring.Plan) error {
 	if store := plan.ResponsesStore(); store != nil {
 		backend = &store.Backend
 	}
-	return errors.Join(checkStore(backend), checkKeys(plan.PreciseIndex()))
+	return errors.Join(checkStore("responses-store: ", backend), checkKeys("", plan.PreciseIndex()))
 }
 
-// checkDrivers is CheckDrivers for all that the sidecar is told.
+// checkDrivers is CheckDrivers for all that the sidecar is told, by the files that tell it.
 func checkDrivers(c *config.Config) error {
-	var backend *scoring.StoreBackend
+	var store, replicate error
 	if c.Responses != nil {
-		backend = &c.Responses.Backend
+		store = checkStore(c.Responses.At, &c.Responses.Backend)
 	}
-	var replicate error
 	if c.Replicate != nil {
-		replicate = checkRedis("replicate.redis", c.Replicate.Redis.Address)
+		replicate = checkRedis(c.Path+": replicate.redis", c.Replicate.Redis.Address)
 	}
-	return errors.Join(checkStore(backend), checkKeys(c.Prefix.Index), replicate)
+	return errors.Join(store, checkKeys(c.Plugins+": ", c.Prefix.Index), replicate)
 }
 
-func checkStore(b *scoring.StoreBackend) error {
+// checkStore has at stand before the keys.
+func checkStore(at string, b *scoring.StoreBackend) error {
 	if b == nil || b.Tiered == nil {
 		return nil
 	}
-	const tiers = "storeConfig.tieredConfig."
+	tiers := at + "storeConfig.tieredConfig."
 	err := checkRedis(tiers+"redis.address", b.Tiered.Redis.Address)
 	m := b.Tiered.Mongo
 	if m == nil || strings.HasPrefix(m.URI, "mongodb+srv:") || options.Client().ApplyURI(m.URI).Validate() == nil {
@@ -50,11 +50,11 @@ func checkStore(b *scoring.StoreBackend) error {
 		" has options that are wrong or do not go together"))
 }
 
-func checkKeys(x *scoring.PreciseIndex) error {
+func checkKeys(at string, x *scoring.PreciseIndex) error {
 	if x == nil {
 		return nil
 	}
-	return checkRedis(x.At+": kvBlockIndexConfig", x.Keys.Remote)
+	return checkRedis(at+x.At+": kvBlockIndexConfig", x.Keys.Remote)
 }
 
 func checkRedis(key, url string) error {

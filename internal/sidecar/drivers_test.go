@@ -11,7 +11,7 @@ import (
 // TestDrivers: what the drivers of Redis and MongoDB cannot read is told before anything starts, without passwords.
 func TestDrivers(t *testing.T) {
 	const (
-		tiers = "storeConfig.tieredConfig."
+		tiers = "responses-store: storeConfig.tieredConfig."
 		redis = " has an option that is wrong or not known"
 		mongo = " has options that are wrong or do not go together"
 	)
@@ -66,10 +66,30 @@ func TestDrivers(t *testing.T) {
 			code := Command(t.Context(), []string{"-c", path, "-plugins", plugins, "-check"}, &output, &output)
 			want := ""
 			if tc.want != "" {
-				want = "pintle sidecar: " + tc.want + "\n"
+				want = "pintle sidecar: " + plugins + ": " + tc.want + "\n"
 			}
 			if (code == 2) != (want != "") || output.String() != want {
 				t.Errorf("sidecar -check: got %d %q, want %q", code, output.String(), want)
+			}
+		})
+	}
+}
+
+// TestDriversOfTheSidecar: what the drivers cannot read of the sidecar's own file is told by that file and its keys.
+func TestDriversOfTheSidecar(t *testing.T) {
+	for _, tc := range []struct{ name, text, want string }{
+		{"the store", `responses: {storeConfig: {tieredConfig: {redis: {address: "redis://h?addr=b"}}}}`,
+			`responses.storeConfig.tieredConfig.redis.address: "redis://h?xxxxx" has an option that is wrong or not known`},
+		{"the other gateways", `replicate: {redis: "redis://h?addr=b"}`,
+			`replicate.redis: "redis://h?xxxxx" has an option that is wrong or not known`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "sidecar.yaml")
+			writeFile(t, path, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'", "{static: []}")+tc.text+"\n")
+			var output bytes.Buffer
+			code := Command(t.Context(), []string{"-c", path, "-check"}, &output, &output)
+			if want := "pintle sidecar: " + path + ": " + tc.want + "\n"; code != 2 || output.String() != want {
+				t.Errorf("got %d %q, want 2 %q", code, output.String(), want)
 			}
 		})
 	}

@@ -27,12 +27,12 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 	index := c.Prefix.Index
 	blocks, err := openBlocks(index, log)
 	if err != nil {
-		return fmt.Errorf("%s: %w", index.At, err)
+		return fmt.Errorf("%s: %s: %w", c.Plugins, index.At, err)
 	}
 	a.blocks = blocks
 	made, err := tokens.NewPool(&index.Tokens, &servers{pool: p})
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", c.Plugins, err)
 	}
 	if note := made.Note(); note != "" {
 		log.Warn(note, "document", index.At)

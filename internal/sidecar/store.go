@@ -18,7 +18,7 @@ func (a *answers) openStore(c *config.Config, token *push.Token, m *metrics.Metr
 	}
 	service, err := responses.New(c.Responses.Backend, token.Get, log)
 	if err != nil {
-		return fmt.Errorf("responses.storeConfig: %w", err)
+		return fmt.Errorf("%sstoreConfig: %w", c.Responses.At, err)
 	}
 	m.Registry.MustRegister(service.Collector())
 	a.tasks, a.store = append(a.tasks, service.Run), service

@@ -14,6 +14,8 @@ type Responses struct {
 	// Network and Address are where the filter asks.
 	Network, Address string
 	Backend          scoring.StoreBackend
+	// At is what stands before the keys of Backend in mistakes: the file and what is on the way to them.
+	At string
 }
 
 func (c *Config) readResponses(o *strictjson.Object) {
@@ -24,7 +26,7 @@ func (c *Config) readResponses(o *strictjson.Object) {
 	if !o.Present() {
 		return
 	}
-	c.Responses = &Responses{Backend: backend}
+	c.Responses = &Responses{Backend: backend, At: c.Path + ": responses."}
 	c.Responses.Network, c.Responses.Address = readAsked(o, address)
 	c.placeResponses(filepath.Dir(c.Path))
 }
@@ -51,7 +53,7 @@ func (c *Config) applyResponses(s *scoring.ResponsesStore) {
 		c.Responses = &Responses{Network: "tcp", Address: askedAddress}
 	}
 	if s.Backend.Stated || !c.Responses.Backend.Stated {
-		c.Responses.Backend = s.Backend
+		c.Responses.Backend, c.Responses.At = s.Backend, c.Plugins+": responses-store: "
 		c.placeResponses(filepath.Dir(c.Plugins))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 )
@@ -48,7 +49,7 @@ const (
 var errOtherFile = errors.New("holds something else than stored responses; name a file of their own")
 
 // openJournal reads the file into m and writes it anew, without what is gone. A tail that a crash has torn is left out.
-// What something else has written, or another release, is left as it is.
+// What something else has written, or another release, is left as it is, and so is what cannot be read now.
 func openJournal(path string, m *memory, log *slog.Logger) (*journalFile, error) {
 	j := &journalFile{path: path, log: log, sync: (*os.File).Sync}
 	file, err := os.Open(path)
@@ -65,6 +66,9 @@ func openJournal(path string, m *memory, log *slog.Logger) (*journalFile, error)
 		}
 		if errors.Is(torn, errOtherFile) {
 			return nil, fmt.Errorf("%s %w", path, torn)
+		}
+		if unread := (*fs.PathError)(nil); errors.As(torn, &unread) {
+			return nil, unread // what lies behind may be whole
 		}
 		if torn != nil {
 			log.Warn("the end of the file of stored responses cannot be read and is left out", "file", path,

@@ -79,6 +79,23 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
+// TestFileThatCannotBeRead: what the system does not let read is no torn end, in whose place a new file may come.
+func TestFileThatCannotBeRead(t *testing.T) {
+	config := memoryOf(100, 1<<20).Memory
+	folder := t.TempDir()
+	config.File = filepath.Join(folder, "responses")
+	if err := os.Mkdir(config.File, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := newMemory(config, newMetrics(), slog.New(slog.DiscardHandler))
+	if want := "inMemoryConfig.file: read " + config.File + ": is a directory"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
+		t.Errorf("got %v, %v beside it, want nothing", left, err)
+	}
+}
+
 // TestFileThatCannotBeWrittenAnew: a file for whose copy there is no room takes what comes all the same, and is not
 // copied in vain with each entry.
 func TestFileThatCannotBeWrittenAnew(t *testing.T) {

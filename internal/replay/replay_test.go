@@ -72,6 +72,21 @@ func TestReadTraces(t *testing.T) {
 	}
 }
 
+// TestReadMarked: a text may begin with a byte order mark.
+func TestReadMarked(t *testing.T) {
+	for _, tc := range []struct{ name, text string }{
+		{"Mooncake", `{"timestamp": 0, "input_length": 1}`},
+		{"Azure", "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-01-01 00:00:00,1,1\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			trace, err := Read(strings.NewReader("\ufeff" + tc.text))
+			if err != nil || trace.Format != tc.name || len(trace.Requests) != 1 {
+				t.Errorf("got %+v, %v, want one request of a trace of %s", trace, err, tc.name)
+			}
+		})
+	}
+}
+
 // A trace whose times are rounded coarsely says so.
 func TestReadCrowded(t *testing.T) {
 	row := func(at int) string { return fmt.Sprintf(`{"timestamp": %d, "input_length": 1}`, at) }

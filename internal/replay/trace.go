@@ -56,6 +56,10 @@ func Read(r io.Reader) (*Trace, error) {
 		}
 		in = bufio.NewReaderSize(z, 1<<16)
 	}
+	// Spreadsheets and some shells begin a text with a byte order mark.
+	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
+		_, _ = in.Discard(len(mark))
+	}
 	start, err := in.Peek(len("PNTLREC") + 1)
 	if len(start) == 0 && err != io.EOF {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	goyaml "go.yaml.in/yaml/v3"
 
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/internal/yamldoc"
 )
@@ -29,12 +30,10 @@ type Found struct {
 }
 
 // ownKeys are the keys by which a file is a configuration of the filter, or an EndpointPickerConfig.
-var ownKeys = []string{
-	"config", "shadow", "dialect", "ingest", "hold", "destination", "stale", "failing", "held", "startup", "empty",
-	"load", "sidecar", "subset", "management", "unreadable", "strip", "debug",
+var ownKeys = append([]string{
 	"plugins", "schedulingProfiles", "featureGates", "saturationDetector", "dataLayer", "data", "flowControl",
 	"requestHandler", "parser",
-}
+}, pluginconfig.OwnKeys...)
 
 // Read finds the document in a file. Errors are of one line each and begin with the line, where there is one.
 func Read(text []byte) (*Found, error) {

@@ -98,6 +98,24 @@ var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles
 // wraps one.
 func Bare(given func(key string) bool) bool { return slices.ContainsFunc(documentKeys, given) }
 
+// OwnKeys are the keys of a configuration that wraps one.
+var OwnKeys = []string{"config", "shadow", "dialect", "ingest", "hold", "destination", "stale", "failing", "held",
+	"startup", "empty", "load", "sidecar", "subset", "management", "unreadable", "strip", "debug"}
+
+// noteOwn notes each of OwnKeys in a bare EndpointPickerConfig.
+func noteOwn(root *strictjson.Object) {
+	for _, key := range OwnKeys {
+		switch {
+		case !root.Drop(key):
+		case key == "config":
+			root.Mistake(key, "stands beside keys of an EndpointPickerConfig; put these below it")
+		default:
+			root.Mistake(key, "stands among the keys of an EndpointPickerConfig; put these below config, and this "+
+				"beside it")
+		}
+	}
+}
+
 // Parse reads a configuration in an empty environment.
 func Parse(text []byte) (*Config, error) { return ParseIn(text, nil) }
 
@@ -122,6 +140,7 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 		Stale: staleDefault, CorrectLoad: true, Failing: failingDefault, Environment: environment, Dialect: dialect,
 	}
 	if Bare(root.Given) {
+		noteOwn(root)
 		c.compile(root, settings)
 		return c, document.Err()
 	}

@@ -2,6 +2,8 @@ package yamldoc
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,7 +39,7 @@ var broken = []struct{ text, means string }{
 const (
 	tab         = "a tab indents the line; use blanks"
 	indentation = "the line is indented neither like the one before it nor like any that it could belong to"
-	unclosed    = "brackets or braces do not match, or a comma is missing"
+	unclosed    = "brackets, braces or quotes do not match, or a comma is missing"
 	notText     = "there is a byte that is not text in UTF-8"
 )
 
@@ -64,10 +66,28 @@ func syntaxError(text []byte, err error) error {
 	if bytes.HasPrefix(bytes.TrimLeft(content, " "), []byte("\t")) {
 		words = tab
 	}
+	if words == unclosed {
+		line = cmp.Or(jsonLine(text), line)
+	}
 	if line == 0 {
 		return fmt.Errorf("not valid YAML: %s", words)
 	}
 	return fmt.Errorf("line %d: not valid YAML: %s", line, words)
+}
+
+// jsonLine returns the line on which a text of JSON is none any more: as YAML it is broken from its first brace on. It
+// is 0 for other texts, and for what YAML alone writes, such as words without quotes.
+func jsonLine(text []byte) int {
+	var syntax *json.SyntaxError
+	if !errors.As(json.Unmarshal(text, new(json.RawMessage)), &syntax) || syntax.Offset == 0 ||
+		!bytes.HasPrefix(bytes.TrimLeft(text, " \n"), []byte("{")) {
+		return 0
+	}
+	before := text[:syntax.Offset-1]
+	if syntax.Offset < int64(len(text)) && !strings.ContainsRune("\"{}[]:,0123456789\n", rune(text[len(before)])) {
+		return 0
+	}
+	return 1 + bytes.Count(before, []byte("\n"))
 }
 
 const (

@@ -160,7 +160,7 @@ func TestConfigMistakes(t *testing.T) {
 			"IPv6 address in brackets\nline 7: discovery.static[1]: unknown key \"nam\"; did you mean name? known " +
 			"are name, address, engine, labels, models, scheme, tls, tokenFile, tokenHeader\nline 7: " +
 			"discovery.static[1].name: is missing; a unique name such as default/vllm-0 is right"},
-		{"syntax", "envoy: {", "line 1: not valid YAML: brackets or braces do not match, or a comma is missing"},
+		{"syntax", "envoy: {", "line 1: not valid YAML: brackets, braces or quotes do not match, or a comma is missing"},
 		{"two documents", envoyYAML + static + "---\na: b\n",
 			"line 4: another YAML document begins; one alone is right"},
 		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n",

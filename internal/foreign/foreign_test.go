@@ -67,6 +67,35 @@ func TestKnownKeys(t *testing.T) {
 	}
 }
 
+// TestBrokenTexts: a text for the filter that cannot be read is told by its line in the file that it lies in; other
+// texts are nobody's concern.
+func TestBrokenTexts(t *testing.T) {
+	const unclosed = "not valid YAML: brackets, braces or quotes do not match, or a comma is missing"
+	for _, tc := range []struct{ name, text, want string }{
+		{"a configuration", "configuration:\n  value: |\n    {\n      \"ingest\": {\"port\": 1},\n" +
+			"      \"hold\": \"pause\"\n      \"debug\": true\n    }\n", "line 6: " + unclosed},
+		{"one in a line", "configuration: {value: '{\"ingest\": {\"port\": 1}'}\n", "line 1: " + unclosed},
+		{"a document as JSON", "a:\n  b: |\n    {\"plugins\": [],\n    \"kind\": \"EndpointPickerConfig\"\n",
+			"line 4: " + unclosed},
+		{"profiles", "a:\n  b: |\n    {\"plugins\": [],\n    \"schedulingProfiles\": [\n", "line 4: " + unclosed},
+		{"a document", "a:\n  b: |\n    kind: EndpointPickerConfig\n    plugins: [\n", "line 4: " + unclosed},
+		{"beside a good one", "a:\n  b: |\n    {\"ingest\": {}\n  c: |\n    {\"ingest\": {}}\n",
+			"several documents lie in the file: a.b (line 3), a.c (line 5); give the one that you mean in a file of " +
+				"its own"},
+		{"words about one", "a: |\n  {Write an EndpointPickerConfig\n  with plugins: [\nplugins: []\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := ""
+			if _, err := foreign.Read([]byte(tc.text)); err != nil {
+				got = err.Error()
+			}
+			if got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestAdded: what is added is said unless the configuration leaves it out; what a chart says of servers is named.
 func TestAdded(t *testing.T) {
 	for _, tc := range []struct {

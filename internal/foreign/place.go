@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -173,6 +174,10 @@ func look(n *goyaml.Node, at string) []place {
 // files.
 const customConfig = "pluginsCustomConfig"
 
+// meant tells a text that cannot be read and was meant for the filter.
+var meant = regexp.MustCompile(`\bkind["']?\s*:\s*["']?EndpointPickerConfig\b|` +
+	`(?s:^\s*\{.*"(?:ingest|schedulingProfiles)"\s*:)`)
+
 // embedded reports whether a text is a document of its own.
 func embedded(n *goyaml.Node) bool {
 	named := strings.Contains(n.Value, kinds[0])
@@ -185,7 +190,7 @@ func embedded(n *goyaml.Node) bool {
 	}
 	roots, err := yamldoc.Nodes([]byte(n.Value))
 	if err != nil {
-		return strings.Contains(n.Value, "kind: EndpointPickerConfig")
+		return meant.MatchString(n.Value)
 	}
 	return len(roots) == 1 && (document(roots[0]) || configuration(roots[0]))
 }

@@ -87,7 +87,7 @@ func TestParseMistakes(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"not JSON", `{`, []string{`configuration: not valid JSON: {`}},
+		{"not JSON", `{`, []string{`configuration: { is not valid JSON; pintle validate says where`}},
 		{"not an object", `"queue-scorer"`, []string{`configuration: "queue-scorer" is not an object`}},
 		{"unknown key", `{"holds": "pause"}`,
 			[]string{

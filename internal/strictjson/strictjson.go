@@ -6,6 +6,7 @@
 package strictjson
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ type Document struct {
 func Parse(text []byte, name string) (*Object, *Document) {
 	d := &Document{name: name}
 	if !gjson.ValidBytes(text) {
-		d.add("", "not valid JSON: "+excerpt(string(text)))
+		d.add("", cmp.Or(excerpt(string(text)), "nothing")+" is not valid JSON; pintle validate says where")
 		return d.object("", gjson.Result{}), d
 	}
 	value := gjson.ParseBytes(text)

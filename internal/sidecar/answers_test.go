@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestSocketsThatWereLeft: a socket that a killed sidecar has left is taken over. What else stands there stays, and is
@@ -69,7 +70,7 @@ func TestLogFormats(t *testing.T) {
 			var text bytes.Buffer
 			log := newLogger(&text, test.format, test.verbose)
 			log.Debug("a detail", "n", 1)
-			log.Info("a line", "n", 1)
+			log.Info("a line", "every", 50*time.Millisecond)
 			lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 			if len(lines) != test.lines {
 				t.Errorf("got %d lines, want %d:\n%s", len(lines), test.lines, text.String())
@@ -77,8 +78,8 @@ func TestLogFormats(t *testing.T) {
 			last := lines[len(lines)-1]
 			isJSON := json.Valid([]byte(last))
 			if isJSON != (test.format == "json") || !strings.Contains(last, "a line") ||
-				!strings.Contains(last, slog.LevelInfo.String()) {
-				t.Errorf("got %s, want a line of level INFO as %s", last, test.format)
+				!strings.Contains(last, slog.LevelInfo.String()) || !strings.Contains(last, "50ms") {
+				t.Errorf("got %s, want a line of level INFO with 50ms as %s", last, test.format)
 			}
 		})
 	}

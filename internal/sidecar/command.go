@@ -73,8 +73,16 @@ func limitMemory(limit memlimit.Provider) {
 	_, _ = memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(limit), memlimit.WithRatio(0.9))
 }
 
+// withUnit has times told with their unit, also where JSON would have them as numbers of nanoseconds.
+func withUnit(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
+}
+
 func newLogger(w io.Writer, format string, verbose bool) *slog.Logger {
-	options := &slog.HandlerOptions{}
+	options := &slog.HandlerOptions{ReplaceAttr: withUnit}
 	if verbose {
 		options.Level = slog.LevelDebug
 	}

@@ -40,6 +40,9 @@ func TestSimFlagMistakes(t *testing.T) {
 		{"events of no cache", "-kv-events :1 -instant", "flag -kv-events :1: an -instant server has no cache"},
 		{"model twice", "-model a,b -model a", `flag -model "a": given twice among models and adapters`},
 		{"empty model", "-model a,", `invalid value "a," for flag -model: want a name`},
+		{"a time without a unit", "-time-per-output-token 5",
+			`invalid value "5" for flag -time-per-output-token: want a time such as 500ms or 5s`},
+		{"no number", "-count two", `invalid value "two" for flag -count: parse error`},
 		{"unknown flag", "-max-nm-seqs 1", "flag provided but not defined: -max-nm-seqs"},
 		{"argument", "serve", `argument "serve" is unknown; flags alone are right`},
 	} {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // NewFlags returns the flags of a command, such as "pintle sidecar". Its help names the arguments that it takes beside
@@ -44,9 +45,27 @@ func Parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, require
 		}
 	}
 	if err != nil {
-		return Fail(flags, stderr, 2, err), true
+		return Fail(flags, stderr, 2, withUnit(flags, err)), true
 	}
 	return 0, false
+}
+
+// withUnit says of a time that cannot be read what would be right: most often it has no unit, of which Go's package
+// says nothing.
+func withUnit(flags *flag.FlagSet, err error) error {
+	_, rest, _ := strings.Cut(err.Error(), " for flag -")
+	name, _, _ := strings.Cut(rest, ":")
+	f := flags.Lookup(name)
+	said, unread := strings.CutSuffix(err.Error(), ": parse error")
+	if f == nil || !unread {
+		return err
+	}
+	if value, ok := f.Value.(flag.Getter); ok {
+		if _, isTime := value.Get().(time.Duration); isTime {
+			return errors.New(said + ": want a time such as 500ms or 5s")
+		}
+	}
+	return err
 }
 
 // Fail says what is wrong, each line of it with the command's name, and returns code: 1 when the command failed, 2 when

@@ -1,8 +1,8 @@
 package sidecar
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -36,7 +36,7 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = c.ApplyPlugins(*plugins)
 	}
 	if err == nil {
-		err = cmp.Or(checkDrivers(c), c.CheckKubeconfig())
+		err = errors.Join(checkDrivers(c), c.CheckKubeconfig())
 	}
 	if err != nil {
 		return command.Fail(flags, stderr, 2, err)

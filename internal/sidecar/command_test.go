@@ -94,7 +94,7 @@ func TestCommandMistakes(t *testing.T) {
 		{"a tokenizer that is not there", []string{"-c", path, "-plugins", plugins, "-check"}, 2,
 			`autoDiscoveryDir: "` + filepath.Join(filepath.Dir(plugins), "none") + `" cannot be searched`},
 		{"a kubeconfig that is not there", []string{"-c", lost, "-check"}, 2,
-			"lost.yaml: discovery.kubernetes.kubeconfig: "},
+			"lost.yaml: line 5: discovery.kubernetes.kubeconfig: "},
 		{"the same without a check before", []string{"-c", lost}, 2, "discovery.kubernetes.kubeconfig: "},
 		{"a kubeconfig that is none", []string{"-c", empty, "-check"}, 2, "discovery.kubernetes.kubeconfig: "},
 		{"no file", nil, 2, "flag -c is missing"},

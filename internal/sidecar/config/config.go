@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -150,10 +151,10 @@ func (c *Config) CheckKubeconfig() error {
 	if c.Kubernetes == nil || c.Kubernetes.Kubeconfig == "" {
 		return nil
 	}
-	if err := kubernetes.CheckKubeconfig(c.Kubernetes.Kubeconfig); err != nil {
-		return fmt.Errorf("%s: discovery.kubernetes.kubeconfig: %w", c.Path, err)
-	}
-	return nil
+	var mistakes unread
+	mistakes.note("discovery.kubernetes.kubeconfig: ", kubernetes.CheckKubeconfig(c.Kubernetes.Kubeconfig))
+	content, err := os.ReadFile(c.Path)
+	return cmp.Or(err, mistakes.in(c.Path, content))
 }
 
 // inFile puts the file's name before each line of err.

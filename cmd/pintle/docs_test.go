@@ -156,6 +156,27 @@ func TestDocumentedSidecarIsValid(t *testing.T) {
 	}
 }
 
+// TestDocumentedEndpointsAreValid: pintle explain takes the endpoints that the page shows.
+func TestDocumentedEndpointsAreValid(t *testing.T) {
+	shown := 0
+	for _, block := range yamlBlocks(t, "configuration.md") {
+		if !strings.HasPrefix(block, "endpoints:") {
+			continue
+		}
+		shown++
+		path := files(t, map[string]string{"endpoints.yaml": block, "request.json": `{"model": "m1", "prompt": "a"}`})
+		got := pintle("explain", "-c", "../../docs/examples/load-aware.yaml", "-e", path("endpoints.yaml"), "-r",
+			path("request.json"))
+		if got.code != 0 || !strings.Contains(got.stdout, "goes to 10.0.0.1:8000") {
+			t.Errorf("exit code %d, %s%s, want 0 and where the request goes, of:\n%s", got.code, got.stdout, got.stderr,
+				block)
+		}
+	}
+	if shown != 1 {
+		t.Errorf("%d blocks found, want 1", shown)
+	}
+}
+
 // TestReasonsAreDocumented: every reason for which the code refuses a request stands in the table of what clients see.
 func TestReasonsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/configuration.md")

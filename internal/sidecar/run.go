@@ -70,6 +70,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if warning := c.OldSamples(); warning != "" {
 		log.Warn(warning)
 	}
+	for _, idle := range c.Idle() {
+		log.Warn(idle, "file", c.Path)
+	}
 	page := s.admin(recorder)
 	if public != nil {
 		tasks.Go(func() { _ = serve(all, public, page.Public(), publicPatience) })

@@ -68,6 +68,8 @@ type Config struct {
 	Replicate *Replicate
 	// Prefix says how it is known which servers have the beginning of a prompt.
 	Prefix Prefix
+	// idle says of keys that have no effect why that is.
+	idle []string
 	// secrets are what the files held that Replicate names, by their paths.
 	secrets map[string]string
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
@@ -13,6 +14,8 @@ import (
 type Prefix struct {
 	Network, Address string
 	Index            *scoring.PreciseIndex
+	// given is set where the configuration has the key prefix.
+	given bool
 }
 
 // askedAddress is where the filter asks by default.
@@ -28,6 +31,16 @@ func (c *Config) readPrefix(o *strictjson.Object) {
 	o.String("address", &address)
 	o.Close()
 	c.Prefix.Network, c.Prefix.Address = readAsked(o, address)
+	c.Prefix.given = o.Present()
+}
+
+// Idle says of each key of the configuration that has no effect why that is.
+func (c *Config) Idle() []string {
+	all := slices.Clone(c.idle)
+	if c.Prefix.given && c.Prefix.Index == nil {
+		all = append(all, "prefix has no effect: no document of -plugins asks for exact prefixes")
+	}
+	return all
 }
 
 // checkListening notes an address that two parts would listen on.

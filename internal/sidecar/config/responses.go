@@ -22,6 +22,10 @@ func (c *Config) readResponses(o *strictjson.Object) {
 	address := askedAddress
 	o.String("address", &address)
 	backend := stores.ReadBackend(o, "storeConfig")
+	if backend.Tiered != nil && o.Member("storeConfig").Has("inMemoryConfig") {
+		c.idle = append(c.idle, "responses.storeConfig.inMemoryConfig has no effect: conversations are kept as "+
+			"tieredConfig says")
+	}
 	o.Close()
 	if !o.Present() {
 		return

@@ -41,7 +41,8 @@ func Parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, require
 	}
 	for _, name := range required {
 		if f := flags.Lookup(name); err == nil && f.Value.String() == "" {
-			err = fmt.Errorf("flag -%s is missing: %s", name, f.Usage)
+			_, usage := flag.UnquoteUsage(f)
+			err = fmt.Errorf("flag -%s is missing: %s", name, usage)
 		}
 	}
 	if err != nil {

@@ -97,7 +97,7 @@ func TestCommandMistakes(t *testing.T) {
 			"lost.yaml: line 5: discovery.kubernetes.kubeconfig: "},
 		{"the same without a check before", []string{"-c", lost}, 2, "discovery.kubernetes.kubeconfig: "},
 		{"a kubeconfig that is none", []string{"-c", empty, "-check"}, 2, "discovery.kubernetes.kubeconfig: "},
-		{"no file", nil, 2, "flag -c is missing"},
+		{"no file", nil, 2, "flag -c is missing: the configuration file (required)"},
 		{"unknown flag", []string{"-x"}, 2, "-x"},
 		{"argument", []string{"-c", path, "more"}, 2, `"more" is unknown`},
 		{"log format", []string{"-c", path, "-log", "xml"}, 2, `flag -log: "xml" is not text or json`},

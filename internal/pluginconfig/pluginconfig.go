@@ -173,6 +173,11 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	root.Bool("debug", &c.Debug)
 	c.readDoor(root)
 	config, shadow := root.Object("config"), root.Object("shadow")
+	for _, key := range OwnKeys {
+		if config.Drop(key) {
+			config.Mistake(key, "stands within config; put it beside that")
+		}
+	}
 	root.Close()
 	c.compile(config, settings)
 	c.readShadow(shadow, root.Raw("shadow"), settings)

@@ -28,7 +28,7 @@ const shortestToken = 8
 func (c *Config) readIngest(o *strictjson.Object) {
 	o.Int("port", &c.Ingest.Port, 1, 65535)
 	o.String("socket", &c.Ingest.Socket)
-	o.String("token", &c.Ingest.Token)
+	o.SecretString("token", &c.Ingest.Token)
 	o.String("tokenEnv", &c.Ingest.TokenEnv)
 	o.Close()
 	if !o.Present() {

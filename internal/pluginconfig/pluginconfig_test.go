@@ -129,7 +129,7 @@ func TestParseMistakes(t *testing.T) {
 		},
 		{"no token", `{"ingest": {"port": 1}}`, []string{`ingest.token: is missing; it needs at least 8 characters`}},
 		{"mistyped token", `{"ingest": {"port": 1, "token": 12345678}}`,
-			[]string{`ingest.token: 12345678 is not a string`}},
+			[]string{`ingest.token: the value is not a string; in quotes it is one`}},
 		{"two tokens", `{"ingest": {"port": 1, "tokenEnv": "T", ` + token + `}}`,
 			[]string{`ingest.tokenEnv: "T" stands beside token; the token is one or the other`}},
 		{"nameless variable", `{"ingest": {"port": 1, "tokenEnv": ""}}`,

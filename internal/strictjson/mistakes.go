@@ -63,6 +63,9 @@ func (o *Object) wrong(key string, value gjson.Result, want string) {
 	shown := excerpt(value.Raw)
 	if o.secret {
 		shown = "the value"
+		if bare := value.Type == gjson.Number || value.IsBool(); bare && want == "a string" {
+			want += "; in quotes it is one"
+		}
 	}
 	o.Mistake(key, shown+" is not "+want)
 }

@@ -26,6 +26,13 @@ func (o *Object) String(key string, dst *string) {
 	*dst = v.Str
 }
 
+// SecretString is String for a secret: of one that is wrong no value is shown.
+func (o *Object) SecretString(key string, dst *string) {
+	defer func(before bool) { o.secret = before }(o.secret)
+	o.secret = true
+	o.String(key, dst)
+}
+
 // HeaderName reads the name of an HTTP header, in lower case as HTTP/2 and Envoy have it; what dst held is made so,
 // too. An empty one is read like any other: whether that stands for something is the caller's to say.
 func (o *Object) HeaderName(key string, dst *string) {

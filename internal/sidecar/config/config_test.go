@@ -174,7 +174,8 @@ func TestConfigMistakes(t *testing.T) {
 		{"no envoy", static, "line 1: envoy.ingest: is missing; the URL of Envoy's ingest listener is right, such as " +
 			"http://127.0.0.1:15099/pintle/v1/snapshot\nline 1: envoy.token: is missing; the filter's ingest.token " +
 			"is right, or envoy.tokenFile"},
-		{"ingest type", "envoy: {ingest: 5, token: a}\n" + static, "line 1: envoy.ingest: the value is not a string"},
+		{"ingest type", "envoy: {ingest: 5, token: a}\n" + static, "line 1: envoy.ingest: the value is not a string; in " +
+			"quotes it is one"},
 		{"ingest scheme", "envoy: {ingest: 'https://a:1', token: a}\n" + static,
 			`line 1: envoy.ingest: "https://a:1" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
 		{"ingest port", "envoy: {ingest: 'http://a', token: a}\n" + static,
@@ -188,7 +189,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"no token", "envoy: {ingest: 'http://a:1'}\n" + static,
 			"line 1: envoy.token: is missing; the filter's ingest.token is right, or envoy.tokenFile"},
 		{"token type", "envoy: {ingest: 'http://a:1', token: 1234}\n" + static,
-			"line 1: envoy.token: the value is not a string"},
+			"line 1: envoy.token: the value is not a string; in quotes it is one"},
 		{"token bytes", "envoy: {ingest: 'http://a:1', token: 'se cret'}\n" + static,
 			"line 1: envoy.token: the token has a character that no header can carry; visible ASCII is right"},
 		{"two tokens", "envoy: {ingest: 'http://a:1', token: a, tokenFile: b}\n" + static,

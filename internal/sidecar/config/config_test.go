@@ -300,7 +300,6 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
-// However a token goes astray, no message shows it.
 // TestMistakesHaveAnOrder: the same document has the same words each time, also of keys in one line.
 func TestMistakesHaveAnOrder(t *testing.T) {
 	const text = envoyYAML + "discovery: {static: []}\n" + "admin: {address: a, public: b}\n" +

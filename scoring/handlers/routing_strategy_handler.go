@@ -45,7 +45,7 @@ type routingStrategyHandlerParameters struct {
 	// ROUTING_ALGORITHM, else its AIBRIX_ROUTING_ALGORITHM, else the first scheduling profile.
 	Default string
 	// Strategies maps names of strategies to scheduling profiles. Without it every profile is a strategy of its own
-	// name; with it only those listed can be chosen.
+	// name, which must have no colon or comma; with it only those listed can be chosen.
 	Strategies []strictjson.Pair
 }
 
@@ -85,6 +85,10 @@ func (h *routingStrategyHandler) readStrategies(b *scoring.Builder, pairs []stri
 		return
 	}
 	for i, name := range b.Profiles() {
+		if strings.ContainsAny(name, ":,") || strings.TrimSpace(name) != name {
+			b.Missing("strategies", "map a name without colons and commas to the profile "+strconv.Quote(name)+
+				", which cannot be named in a header")
+		}
 		h.strategies = append(h.strategies, strategy{name, i})
 	}
 }

@@ -367,6 +367,44 @@ func TestRoutingStrategyHandlerParameters(t *testing.T) {
 	}
 }
 
+// TestProfilesThatNoHeaderNames: a profile whose name is a mix, or a part of one, in a header needs a strategy's name.
+// Requests without a header, which the first profile serves, would be refused for that mix.
+func TestProfilesThatNoHeaderNames(t *testing.T) {
+	for _, tt := range []struct {
+		name, profile, strategies string
+		wrong                     bool
+	}{
+		{"plain", "llama", "", false},
+		{"with a space within", "a b", "", false},
+		{"with a colon", "llama:8", "", true},
+		{"with a comma", "a,b", "", true},
+		{"with a space before", " a", "", true},
+		{"with a colon, under another name", "llama:8", `"strategies": {"llama": "llama:8"}`, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			config := `{"plugins": [{"type": "routing-strategy-handler", "parameters": {` + tt.strategies +
+				`}}, {"type": "least-request"}], "schedulingProfiles": [{"name": "` + tt.profile +
+				`", "plugins": [{"pluginRef": "least-request"}]}, {"name": "other", "plugins": [{"pluginRef": "least-request"}]}]}`
+			want := ""
+			if tt.wrong {
+				want = `plugins[0](routing-strategy-handler).parameters.strategies: is missing; map a name without colons ` +
+					`and commas to the profile "` + tt.profile + `", which cannot be named in a header`
+			}
+			if got := plantest.Mistakes(config); got != want {
+				t.Fatalf("mistakes:\n%s\nwant:\n%s", got, want)
+			}
+			if tt.wrong {
+				return
+			}
+			plan := plantest.Plan(t, config, plantest.Neutral)
+			c, _, failure := ask(plan, "")
+			if failure != nil || plan.ProfileName(plan.Primary(c)) != tt.profile {
+				t.Errorf("without a header: %v, profile %q; want %q", failure, plan.ProfileName(plan.Primary(c)), tt.profile)
+			}
+		})
+	}
+}
+
 // Whatever the header says, the request is served by a profile that it names, or refused with 400.
 func FuzzRoutingStrategy(f *testing.F) {
 	for _, seed := range []string{"", "most", "most:2,least:1", "most:0", " top ,equal: 3", "random,most", "most:1:2",

@@ -135,9 +135,19 @@ func (h *disaggProfileHandler) checkHeaders(b *scoring.Builder, p *disaggParamet
 	}
 	h.checkAnnounced(b,
 		profileKey{p.keys.Profiles.prefill, p.Profiles.prefill}, profileKey{p.keys.Profiles.encode, p.Profiles.encode})
-	if p.Deciders.prefill == "" && !h.prefillFirst && slices.Contains(b.Profiles(), p.Profiles.prefill) {
-		b.Warn("prefill never runs, because no decider for it is named; " +
-			"name one in deciders.prefill, or remove the profile " + strconv.Quote(p.Profiles.prefill))
+	if p.Deciders.prefill == "" && !h.prefillFirst && p.Profiles.prefill != p.Profiles.decode {
+		tellUnasked(b, "prefill", p.Profiles.prefill)
+	}
+	if p.Deciders.encode == "" && p.Profiles.encode != p.Profiles.decode && p.Profiles.encode != p.Profiles.prefill {
+		tellUnasked(b, "encode", p.Profiles.encode)
+	}
+}
+
+// tellUnasked tells the operator of a stage that has a profile of its own, if it is there, and no decider.
+func tellUnasked(b *scoring.Builder, stage, profile string) {
+	if slices.Contains(b.Profiles(), profile) {
+		b.Warn(stage + " never runs, because no decider for it is named; " +
+			"name one in deciders." + stage + ", or remove the profile " + strconv.Quote(profile))
 	}
 }
 

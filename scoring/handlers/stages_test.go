@@ -73,6 +73,19 @@ func TestStagesThatNeverRun(t *testing.T) {
 				`or remove the profile "p"`,
 		},
 		{
+			name: "no decider for encode",
+			plugins: always + `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}},
+				{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "p",
+				"encode": "e"}, "deciders": {"prefill": "always-disagg-pd-decider"}}}`,
+			warnings: `disagg-profile-handler: encode never runs, because no decider for it is named; name one in deciders.encode, ` +
+				`or remove the profile "e"` + idleEncode,
+		},
+		{
+			name: "profiles of other stages, which run",
+			plugins: `{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "d",
+				"encode": "d"}}}`,
+		},
+		{
 			name: "renamed profiles of the legacy handler",
 			plugins: always + `{"type": "disagg-headers-handler"}, ` + pd +
 				`, "deciderPluginName": "always-disagg-pd-decider"}}`,

@@ -117,12 +117,13 @@ func (d thresholdDecider) NeedsPrefill(c *scoring.Cycle, decode *scoring.Endpoin
 	if d == 0 {
 		return true
 	}
-	tokens := c.PromptTokens()
+	tokens := int64(c.PromptTokens())
 	if tokens == 0 {
 		return false
 	}
-	missing := 1 - float64(c.CachedTokens(decode))/float64(tokens)
-	return missing*float64(c.Request.Body.Chars) >= float64(d)
+	// In whole numbers: of 20 characters in 5 tokens the last token's would be less than 4.
+	missing := tokens - int64(c.CachedTokens(decode))
+	return missing*int64(c.Request.Body.Chars) >= int64(d)*tokens
 }
 
 // checkPrefixPlugin notes a prefix scorer that cannot be what the decider shall go by.

@@ -31,6 +31,7 @@ func TestThreshold(t *testing.T) {
 		{"enough", "10", "1234567890", 0, true},
 		{"too few are not cached", "7", "123456789012", 2, false}, // a third, 4 characters
 		{"enough are not cached", "4", "123456789012", 2, true},
+		{"just enough are not cached", "4", "12345678901234567890", 4, true}, // a fifth, which no float is
 		{"all is cached", "1", "12345678", 2, false},
 		{"more is cached than there is", "1", "12345678", 3, false},
 		{"nothing", "1", "", 0, false},

@@ -9,8 +9,8 @@ import (
 // disaggHeadersHandler tells the decode server which endpoints run the other stages: the prefill endpoint's ip:port,
 // and the encode endpoints' in a comma-separated list. Such headers are removed from clients' requests.
 //
-// It takes part by being declared, and must be declared before the profile handler. prefill-header-handler is another
-// name of it.
+// It takes part by being declared, before the profile handler or behind it. prefill-header-handler is another name of
+// it.
 //
 // In llm-d's dialect the headers are x-prefiller-host-port and x-encoder-hosts-ports, and the plug-in is not needed:
 // the profile handler sets them itself.

@@ -125,6 +125,11 @@ func TestApproxTold(t *testing.T) {
 		{"the usual capacity", `"lruCapacityPerServer": 0`, "", ""},
 		{"pages of nothing", `"blockSizeTokens": 0`, "", name + "blockSizeTokens: 0 counts as 16"},
 		{"pages too large", `"blockSizeTokens": 65537`, "", name + "blockSizeTokens: 65537 counts as 65536"},
+		{"a bound in blocks that counts", `"maxPrefixBlocksToMatch": 256, "maxPrefixTokensToMatch": 0`, "", ""},
+		{"a bound in blocks beside the usual one", `"maxPrefixBlocksToMatch": 256`, "",
+			name + "maxPrefixBlocksToMatch has no effect: maxPrefixTokensToMatch is 131072; with 0 it counts"},
+		{"both bounds", `"maxPrefixBlocksToMatch": 256, "maxPrefixTokensToMatch": 64`, "",
+			name + "maxPrefixBlocksToMatch has no effect: maxPrefixTokensToMatch is 64; with 0 it counts"},
 		{"the former name", `"blockSize": 16`, "", name + `"blockSize" is deprecated; write it as blockSizeTokens`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

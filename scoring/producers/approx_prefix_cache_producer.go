@@ -2,6 +2,7 @@ package producers
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
@@ -80,6 +81,10 @@ func NewApproxPrefixCacheProducer(b *scoring.Builder) scoring.Plugin {
 		if p.BlockSizeTokens == 16 {
 			p.BlockSizeTokens = p.BlockSize
 		}
+	}
+	if b.Has("maxPrefixBlocksToMatch") && p.MaxPrefixTokensToMatch > 0 {
+		b.Warn("maxPrefixBlocksToMatch has no effect: maxPrefixTokensToMatch is " +
+			strconv.Itoa(p.MaxPrefixTokensToMatch) + "; with 0 it counts")
 	}
 	if p.LruCapacityPerServer == 0 {
 		p.LruCapacityPerServer = state.DefaultPrefixCapacity

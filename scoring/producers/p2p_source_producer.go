@@ -3,6 +3,7 @@ package producers
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -44,8 +45,11 @@ func NewP2pSourceProducer(b *scoring.Builder) scoring.Plugin {
 	b.Int("minCachedTokenDelta", &p.MinCachedTokenDelta, 1, math.MaxInt32)
 	b.String("prefillProfileName", &p.PrefillProfileName)
 	b.OwnRequestHeader(headerCacheSource)
-	return &p2pSourceProducer{matches: b.PrefixMatches(), delta: p.MinCachedTokenDelta,
-		prefill: slices.Index(b.Profiles(), p.PrefillProfileName)}
+	prefill := slices.Index(b.Profiles(), p.PrefillProfileName)
+	if prefill < 0 && b.Has("prefillProfileName") {
+		b.Warn("prefillProfileName has no effect: no scheduling profile is named " + strconv.Quote(p.PrefillProfileName))
+	}
+	return &p2pSourceProducer{matches: b.PrefixMatches(), delta: p.MinCachedTokenDelta, prefill: prefill}
 }
 
 // OnRouted implements scoring.RequestHook.

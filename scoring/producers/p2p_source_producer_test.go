@@ -173,3 +173,21 @@ func TestSourceMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestSourceOfNoPrefill: the operator is told of a profile that is not there, as the decode endpoint is then taken for
+// the one that computes prompts.
+func TestSourceOfNoPrefill(t *testing.T) {
+	const name = "p2p-source-producer: "
+	for _, tc := range []struct{ name, parameters, warnings string }{
+		{"the usual one, not named", `{}`, ""},
+		{"one that is there", `{"prefillProfileName": "p"}`, ""},
+		{"one that is not", `{"prefillProfileName": "prefil"}`,
+			name + `prefillProfileName has no effect: no scheduling profile is named "prefil"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "queue-scorer"},
+				{"type": "p2p-source-producer", "parameters": `+tc.parameters+`}], "schedulingProfiles": [{"name": "p",
+				"plugins": [{"pluginRef": "queue-scorer"}]}]}`, "", tc.warnings)
+		})
+	}
+}

@@ -31,8 +31,13 @@ var DefaultMedia = MediaEstimate{
 	Video: VideoEstimate{Frames: 20, Factor: 1024, Width: 640, Height: 360},
 }
 
-// EstimateMedia has the plan count media by e.
-func (b *Builder) EstimateMedia(e MediaEstimate) { b.compiler.plan.media = e }
+// EstimateMedia has the plan count media by e; ok is false where an estimate other than the usual one counts already.
+func (b *Builder) EstimateMedia(e MediaEstimate) (ok bool) {
+	if media := &b.compiler.plan.media; *media == DefaultMedia {
+		*media = e
+	}
+	return b.compiler.plan.media == e
+}
 
 // mediaIDs is how many ids each image, audio and video of the prompt is worth, in their order. Valid until the next
 // decision.

@@ -47,7 +47,9 @@ func NewTokenProducer(b *scoring.Builder) scoring.Plugin {
 	readImage(o.Object("image"), &estimate.Image)
 	readVideo(o.Object("video"), &estimate.Video)
 	o.Close()
-	b.EstimateMedia(estimate)
+	if o.Present() && !b.EstimateMedia(estimate) {
+		b.Warn("estimate has no effect: another plug-in has one, too")
+	}
 	return tokenProducer{precise.ReadBackend(b)}
 }
 

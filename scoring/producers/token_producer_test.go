@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/jpeg"
 	"image/png"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -137,6 +138,45 @@ func TestPromptIDs(t *testing.T) {
 			}
 			if n := testing.AllocsPerRun(20, func() { _, _ = plan.Decide(c) }); n != 0 {
 				t.Errorf("got %v allocations, want none", n)
+			}
+		})
+	}
+}
+
+// TestOneEstimate: of several plug-ins the first one's estimate counts, and the operator is told. One without an
+// estimate, which says who makes tokens, leaves it alone.
+func TestOneEstimate(t *testing.T) {
+	const seven, eight = `"estimate": {"image": {"mode": "static", "static": {"staticToken": 7}}}`,
+		`"estimate": {"image": {"mode": "static", "static": {"staticToken": 8}}}`
+	for _, tc := range []struct {
+		name, first, second string
+		want                int // ids of an image
+		told                bool
+	}{
+		{"none", "", "", 225, false},
+		{"the first one's", seven, "", 7, false},
+		{"the second one's", "", seven, 7, false},
+		{"both alike", seven, seven, 7, false},
+		{"two", seven, eight, 7, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := &probe{}
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "probe"},
+				{"type": "token-producer", "parameters": {`+tc.first+`}},
+				{"type": "token-producer", "name": "second", "parameters": {`+tc.second+`}}]}`, plantest.Neutral,
+				scoring.Registration{Type: "probe", New: func(*scoring.Builder) scoring.Plugin { return p }})
+			c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}, scoring.Endpoint{}), 1)
+			if failure := c.Request.Read(new(openai.Request), openai.APIChat,
+				[]byte(content(`{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`))); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			if _, failure := plan.Decide(c); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			const told = "second: estimate has no effect: another plug-in has one, too"
+			if p.tokens != 1+tc.want || slices.Contains(plan.Warnings(), told) != tc.told {
+				t.Errorf("got %d ids, told %q; want %d with the role's, and %q told: %v", p.tokens, plan.Warnings(),
+					1+tc.want, told, tc.told)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,7 +82,11 @@ func readEngine(o *strictjson.Object) scoring.EngineConfig {
 			custom.Missing("metricSpec", "name the metric")
 		}
 		checkSpec(custom, "metricSpec", a.Spec)
+		name := a.Attribute
 		a.Attribute += "/" + scoring.CoreProducer
+		if slices.ContainsFunc(c.Attributes, func(o scoring.AttributeSpec) bool { return o.Attribute == a.Attribute }) {
+			custom.Mistake("attributeKey", strconv.Quote(name)+" names two attributes of the engine")
+		}
 		c.Attributes = append(c.Attributes, a)
 	}
 	o.Close()

@@ -3,6 +3,7 @@ package data_test
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,8 +66,11 @@ func TestEngineMetrics(t *testing.T) {
 // right.
 func TestEngineMistakes(t *testing.T) {
 	custom := func(n int) string {
-		return `"customMetrics": [` + strings.Repeat(`{"attributeKey": "A", "metricSpec": "m"}, `, n-1) +
-			`{"attributeKey": "A", "metricSpec": "m"}]`
+		metrics := ""
+		for i := range n {
+			metrics += `, {"attributeKey": "A` + strconv.Itoa(i) + `", "metricSpec": "m"}`
+		}
+		return `"customMetrics": [` + metrics[2:] + `]`
 	}
 	const at, form = "plugins[1](x).parameters.engineConfigs[0]", "; metric or metric{label=value} is right"
 	for _, tc := range []struct{ name, engines, want string }{
@@ -77,6 +81,10 @@ func TestEngineMistakes(t *testing.T) {
 		{"no metric", `{"name": "a", "loraSpec": "{x=y}"}`, at + `.loraSpec: "{x=y}" names no metric` + form},
 		{"as many as may be", `{"name": "a", ` + custom(16) + `}`, ""},
 		{"one more", `{"name": "a", ` + custom(17) + `}`, at + ".customMetrics: 17 are too many; at most 16 are right"},
+		{"an attribute of two engines", `{"name": "a", ` + custom(1) + `}, {"name": "b", ` + custom(1) + `}`, ""},
+		{"an attribute twice", `{"name": "a", "customMetrics": [{"attributeKey": "A", "metricSpec": "m"},
+			{"attributeKey": "A", "metricSpec": "n"}]}`,
+			at + `.customMetrics[1].attributeKey: "A" names two attributes of the engine`},
 		{"an attribute with a producer", `{"name": "a", "customMetrics": [{"attributeKey": "A/b", "metricSpec": "m"}]}`,
 			at + `.customMetrics[0].attributeKey: "A/b" is no name of an attribute; one without a slash is right`},
 		{"an attribute without a name", `{"name": "a", "customMetrics": [{"metricSpec": "m"}]}`,

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,7 +20,10 @@ func TestMetricsOfTheDocument(t *testing.T) {
 	if scoring.MostAttributes != engine.MaxAttributes {
 		t.Errorf("a document may have %d attributes, an engine %d", scoring.MostAttributes, engine.MaxAttributes)
 	}
-	many := strings.Repeat("{attributeKey: a, metricSpec: m}, ", scoring.MostAttributes)
+	many := ""
+	for i := range scoring.MostAttributes {
+		many += "{attributeKey: a" + strconv.Itoa(i) + ", metricSpec: m}, "
+	}
 	for _, tc := range []struct{ name, config, mistake string }{
 		{"a label", "queuedRequestsSpec: 'm{a=\"b\"}'", ""},
 		{"a regular expression", "queuedRequestsSpec: 'm{a=~\"b\"}'",

@@ -88,6 +88,29 @@ func TestResponseNamesWhoServed(t *testing.T) {
 	})
 }
 
+// secondSticky keeps sessions at what the second of two profiles chooses.
+const secondSticky = `{"plugins":[{"type":"header-profile-handler","parameters":{"headerName":"which","defaultProfile":"first"}},
+	{"type":"queue-scorer"},{"type":"session-affinity-scorer","parameters":{"profileName":"second"}}],
+	"schedulingProfiles":[{"name":"first","plugins":[{"pluginRef":"queue-scorer"}]},
+	{"name":"second","plugins":[{"pluginRef":"queue-scorer"},{"pluginRef":"session-affinity-scorer","weight":9}]}]}`
+
+// TestResponseOfTheProfile: an answer names its server for sessions where the profile that these stay with chose it.
+func TestResponseOfTheProfile(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(secondSticky, ""))
+		g.publish(newPool(5, 0, 9))
+		for which, want := range map[string]string{"first": "", "second": sessionToken(1)} {
+			s := g.workers[0].ask([2]string{"which", which})
+			g.wantRanked(s, address(1))
+			s.SetServer(address(1))
+			s.Respond(nil, true)
+			if got := s.ResponseHeaders().Get("x-session-token"); got != want {
+				t.Errorf("%s: x-session-token: got %q, want %q", which, got, want)
+			}
+		}
+	})
+}
+
 func TestNoServerIsNamed(t *testing.T) {
 	wantNone := func(t *testing.T, s *wazerohost.Stream) {
 		t.Helper()

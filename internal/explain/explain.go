@@ -122,9 +122,10 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	if !operation.Computes() {
 		return result
 	}
-	result.Primary = x.plan.ProfileName(x.plan.Primary(x.cycle))
+	primary := x.plan.Primary(x.cycle)
+	result.Primary = x.plan.ProfileName(primary)
 	x.record(now)
-	x.plan.Respond(&scoring.Outcome{Served: endpoints[0], Prefill: x.cycle.Prefill()}, result)
+	x.plan.Respond(&scoring.Outcome{Served: endpoints[0], Prefill: x.cycle.Prefill(), Profile: primary}, result)
 	return result
 }
 

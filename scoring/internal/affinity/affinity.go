@@ -31,7 +31,8 @@ type AffinityParameters struct {
 	// type. evictionTtlSeconds is how long an unused session is remembered, by default and with 0 300.
 	// evictionSweepSeconds has no effect.
 	SessionIDConfig struct{}
-	// ProfileName names the profile whose endpoint the session stays with. Empty: the one that serves the request.
+	// ProfileName names the profile whose endpoint the session stays with; a request for which it does not run leaves
+	// the session as it is. Empty: the one that serves the request.
 	ProfileName string
 }
 

@@ -50,12 +50,13 @@ type Cycle struct {
 	mix            []share
 	candidates     []*Endpoint
 	earlier        []*Endpoint // of the profile that ran before, while one runs
-	// reserves are candidates that a Preference passed over, while reserving is set.
-	reserves      []*Endpoint
-	reserving     bool
-	scores        []float64
-	totals, mixed []float64
-	ranked        []Ranked
+	// reserves are candidates that a Preference passed over, while reserving is set; formerReserves are those of the
+	// profile of earlier.
+	reserves, formerReserves []*Endpoint
+	reserving                bool
+	scores                   []float64
+	totals, mixed            []float64
+	ranked                   []Ranked
 	// holders are, by StateIndex, the places in Request.Precise.Holders and one more, 0 for none, once held is set.
 	holders     []int32
 	held        bool
@@ -223,6 +224,10 @@ func (c *Cycle) Primary() *Result { return &c.results[c.plan.handler.Primary(c)]
 // endpoints answer: not that of an encode stage, nor one that found nobody. Valid until the next profile runs.
 func (c *Cycle) Candidates() []*Endpoint { return c.candidates }
 
+// Able are the Candidates and, in a plan with a Confirmer, behind them those that Preferences passed over: what the
+// request could be served by. Valid until the next profile runs.
+func (c *Cycle) Able() []*Endpoint { return append(c.candidates, c.reserves...) }
+
 // Serves reports whether e may serve the model that the request asks for, is in the request's subset, and was not
 // excluded.
 func (c *Cycle) Serves(e *Endpoint) bool { return c.removedBy(e.Index) == "" }
@@ -255,7 +260,7 @@ func (c *Cycle) begin() {
 	c.media, c.mediaKnown, c.idsKnown = c.media[:0], false, false
 	c.predictions = c.predictions[:0]
 	c.user, c.userName, c.input, c.output = 0, "", 0, 0
-	c.mix, c.sessions, c.candidates = c.mix[:0], c.sessions[:0], c.candidates[:0]
+	c.mix, c.sessions, c.candidates, c.reserves = c.mix[:0], c.sessions[:0], c.candidates[:0], c.reserves[:0]
 	c.strategy = ""
 	if cap(c.candidates) < n {
 		c.candidates, c.earlier = make([]*Endpoint, 0, n), make([]*Endpoint, 0, n)

@@ -117,13 +117,14 @@ func (c *Cycle) runProfile(profile int) {
 	}
 	if !c.answers(profile) {
 		c.candidates, c.earlier = c.earlier, c.candidates
+		c.reserves, c.formerReserves = c.formerReserves, c.reserves
 	}
 }
 
 // run takes one profile through filters, scorers and picker.
 func (c *Cycle) run(p *profile, r *Result) {
 	c.reset(p)
-	c.reserving = p.picker.Most() > 1 && r == c.Primary()
+	c.reserving = c.reserving || p.picker.Most() > 1 && r == c.Primary()
 	for i := range p.filters {
 		c.filter(p, &p.filters[i])
 	}
@@ -132,7 +133,7 @@ func (c *Cycle) run(p *profile, r *Result) {
 		c.traceTotals(p, totals)
 		c.pick(p, totals, r)
 	}
-	if r.State == Picked {
+	if r.State == Picked && r == c.Primary() {
 		c.pickReserves(p, r)
 	}
 }
@@ -187,7 +188,8 @@ func (c *Cycle) pick(p *profile, totals []float64, r *Result) {
 // reset makes every endpoint a candidate that serves the model and is in the request's subset.
 func (c *Cycle) reset(p *profile) {
 	c.candidates, c.earlier = c.earlier[:0], c.candidates
-	c.reserves, c.reserving = c.reserves[:0], false
+	c.reserves, c.formerReserves = c.formerReserves[:0], c.reserves
+	c.reserving = len(c.plan.confirmers) > 0
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
 		if why := c.removedBy(i); why == "" {

@@ -3,7 +3,7 @@ package scoring
 import "math"
 
 // reserve keeps the candidates of a Preference, the first lasting ones, which it passed over for the first n. They may
-// serve the request, and so go behind those that are picked where a picker names several.
+// serve the request, and so go behind those that are picked where a picker names several, and count for a Confirmer.
 func (c *Cycle) reserve(n, lasting int) {
 	if c.reserving {
 		c.reserves = append(c.reserves, c.candidates[n:lasting]...)
@@ -30,10 +30,11 @@ func (c *Cycle) filterReserves(f *namedFilter) {
 
 // pickReserves fills what is picked up to most with the least busy of those passed over.
 func (c *Cycle) pickReserves(p *profile, r *Result) {
-	for n := p.picker.Most() - len(r.Picked); n > 0 && len(c.reserves) > 0; n-- {
+	left := c.reserves
+	for n := p.picker.Most() - len(r.Picked); n > 0 && len(left) > 0; n-- {
 		best, ties := 0, 0
-		for i, e := range c.reserves {
-			switch busy, least := c.busyness(e), c.busyness(c.reserves[best]); {
+		for i, e := range left {
+			switch busy, least := c.busyness(e), c.busyness(left[best]); {
 			case i == 0 || busy < least:
 				best, ties = i, 1
 			case busy == least:
@@ -42,9 +43,9 @@ func (c *Cycle) pickReserves(p *profile, r *Result) {
 				}
 			}
 		}
-		chosen, last := c.reserves[best], len(c.reserves)-1
-		c.reserves[best] = c.reserves[last]
-		c.reserves = c.reserves[:last]
+		chosen, last := left[best], len(left)-1
+		left[best], left[last] = left[last], chosen
+		left = left[:last]
 		r.Picked = append(r.Picked, chosen)
 		if c.Tracer != nil {
 			c.Tracer.Picked(p.name, chosen)

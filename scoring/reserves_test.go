@@ -81,32 +81,36 @@ func TestReservesByChance(t *testing.T) {
 	plantest.CheckUniform(t, counts, "ba", "bc", "bd")
 }
 
-// TestReservesServe: a stage that helps names those alone that its filters left.
+// TestReservesServe: a stage that helps names those alone that its filters left, also where what they passed over is
+// kept for an admitter.
 func TestReservesServe(t *testing.T) {
-	plan := plantest.Plan(t, `{"plugins": [{"type": "always-disagg-multimodal-decider"}, {"type": "queue-scorer"},
-		{"type": "disagg-profile-handler", "parameters": {"deciders": {"encode":
-		"always-disagg-multimodal-decider"}}}, {"type": "utilization-filter", "parameters": {"conditions": [
-		{"metric": "waiting-queue", "maxValue": 8}], "fallbackOnEmpty": true}},
-		{"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 4}}], "schedulingProfiles": [
-		{"name": "decode", "plugins": [{"pluginRef": "utilization-filter"}, {"pluginRef": "queue-scorer"}]},
-		{"name": "encode", "plugins": [{"pluginRef": "utilization-filter"}, {"pluginRef": "queue-scorer"}]}]}`,
-		plantest.Neutral)
-	c := plantest.Cycle(plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: 9}),
-		plantest.Sampled(scoring.Metrics{WaitingRequests: 1}),
-		plantest.Sampled(scoring.Metrics{WaitingRequests: 2})), 1)
-	if failure := c.Request.Read(new(openai.Request), openai.APIChat, []byte(`{"model":"m","messages":[{"role":"user",
-		"content":[{"type":"image_url","image_url":{"url":"https://x/y.png"}}]}]}`)); failure != nil {
-		t.Fatal(failure.Message)
-	}
-	picked, failure := plan.Decide(c)
-	if failure != nil {
-		t.Fatal(failure.Message)
-	}
-	if got := names(picked); got != "bca" {
-		t.Errorf("served by %s, want bca", got)
-	}
-	if headers := c.RequestHeaders(); len(headers) != 1 || names(headers[0].Endpoints) != "bc" {
-		t.Errorf("got headers %v, want one that names b and c", headers)
+	for _, more := range []string{"", `{"type": "latency-slo-admitter"}, `} {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "always-disagg-multimodal-decider"}, `+more+`
+			{"type": "queue-scorer"}, {"type": "disagg-profile-handler",
+			"parameters": {"deciders": {"encode": "always-disagg-multimodal-decider"}}},
+			{"type": "utilization-filter", "parameters": {"conditions": [
+			{"metric": "waiting-queue", "maxValue": 8}], "fallbackOnEmpty": true}},
+			{"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 4}}], "schedulingProfiles": [
+			{"name": "decode", "plugins": [{"pluginRef": "utilization-filter"}, {"pluginRef": "queue-scorer"}]},
+			{"name": "encode", "plugins": [{"pluginRef": "utilization-filter"}, {"pluginRef": "queue-scorer"}]}]}`,
+			plantest.Neutral)
+		c := plantest.Cycle(plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: 9}),
+			plantest.Sampled(scoring.Metrics{WaitingRequests: 1}),
+			plantest.Sampled(scoring.Metrics{WaitingRequests: 2})), 1)
+		if failure := c.Request.Read(new(openai.Request), openai.APIChat, []byte(`{"model":"m","messages":[{"role":"user",
+			"content":[{"type":"image_url","image_url":{"url":"https://x/y.png"}}]}]}`)); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		picked, failure := plan.Decide(c)
+		if failure != nil {
+			t.Fatal(failure.Message)
+		}
+		if got := names(picked); got != "bca" {
+			t.Errorf("%s: served by %s, want bca", more, got)
+		}
+		if headers := c.RequestHeaders(); len(headers) != 1 || names(headers[0].Endpoints) != "bc" {
+			t.Errorf("%s: got headers %v, want one that names b and c", more, headers)
+		}
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 // vain and take capacity from others. predicted-latency-producer says what is predicted, and how objectives are given.
 //
 // A request is refused if it has an objective, if all endpoints of the profile that ran last miss it, and if each of
-// them has a request in flight: what an idle server cannot do, waiting does not help. A profile that found none does
-// not count, nor does that of an encode stage. With unmet shed, the default, only requests whose priority is below 0
-// are refused.
+// them has a request in flight: what an idle server cannot do, waiting does not help. Those count that filters leave,
+// or pass over because they prefer others, as slo-headroom-tier-filter does. A profile that found none does not count,
+// nor does that of an encode stage. With unmet shed, the default, only requests whose priority is below 0 are refused.
 //
 // A refused request gets status 429, retry-after with the seconds by which the best endpoint would be late, 1 to 60,
 // and the reason slo_unmet, or shed with unmet shed; in llm-d's dialect also x-llm-d-request-dropped-reason:

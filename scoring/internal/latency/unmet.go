@@ -40,7 +40,7 @@ func (u *Unmet) Confirm(c *scoring.Cycle, rules *scoring.LatencyRules) *scoring.
 	if !u.refuse && !(u.shed && c.Priority() < 0) || rules.Objective(c) == (scoring.Latencies{}) {
 		return nil
 	}
-	predictions, known := rules.Predict(c, c.Candidates())
+	predictions, known := rules.Predict(c, c.Able())
 	if !known {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package latency_test
 
 import (
+	"encoding/base64"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -161,5 +163,55 @@ func TestUnmetStages(t *testing.T) {
 				t.Errorf("got %+v, want to come again after %d s, 0 for none", *failure, tc.after)
 			}
 		})
+	}
+}
+
+// TestUnmetPassedOver: a request is not refused for an objective that an endpoint meets which a filter passed over, as
+// one that prefers others does. What may not serve the request does not count.
+func TestUnmetPassedOver(t *testing.T) {
+	const explores = `{"type": "slo-headroom-tier-filter", "name": "prefers", "parameters": {"epsilonExploreNeg": 1}}`
+	const session = `{"type": "session-affinity-filter", "name": "prefers"}`
+	const both, one = `["x", "y"]`, `["x"]`
+	for _, tc := range []struct {
+		name, filter, objective string
+		inFlight                []int  // tokens at an endpoint of zone x, which has the session, and at one of y
+		zones, after            string // those that may serve; the seconds, empty for none
+	}{
+		{"one that explores", explores, "3000", []int{9000, 2000}, both, ""},
+		{"one that explores, and nobody meets it", explores, "1000", []int{9000, 2000}, both, "2"},
+		{"one that keeps a session", session, "3000", []int{9000, 2000}, both, ""},
+		{"one that keeps a session, and an idle one", session, "3000", []int{9000, 0}, both, ""},
+		{"one that keeps a session, and nobody meets it", session, "1000", []int{9000, 2000}, both, "2"},
+		{"one that keeps a session, and another may not serve", session, "3000", []int{9000, 2000}, one, "7"},
+	} {
+		for _, order := range []string{`{"pluginRef": "prefers"}, {"pluginRef": "zone"}`,
+			`{"pluginRef": "zone"}, {"pluginRef": "prefers"}`} {
+			t.Run(tc.name, func(t *testing.T) {
+				plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [`+tc.filter+`,
+					{"type": "by-label", "name": "zone", "parameters": {"label": "zone", "validValues": `+tc.zones+`}},
+					{"type": "always-disagg-pd-decider"}, {"type": "prefill-filter"},
+					{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
+					{"type": "latency-slo-admitter", "parameters": {"unmet": "refuse"}}],
+					"schedulingProfiles": [{"name": "decode", "plugins": [`+order+`]},
+					{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}]}]}`, plantest.Neutral)
+				c := taught(t, plan, 64, tc.inFlight)
+				for i := range c.Pool.Endpoints {
+					c.Pool.Endpoints[i].Labels = []scoring.Label{{Key: "zone", Value: string("xy"[i])}}
+				}
+				c.Request.Headers = plantest.Headers(plan, map[string]string{"x-slo-ttft-ms": tc.objective,
+					"x-session-token": base64.StdEncoding.EncodeToString([]byte("a"))})
+				_, failure := plan.Decide(c)
+				got := ""
+				if failure != nil {
+					got = strconv.Itoa(failure.RetryAfter)
+				}
+				if got != tc.after {
+					t.Errorf("got %+v, want to come again after %q s", failure, tc.after)
+				}
+				if n := testing.AllocsPerRun(20, func() { _, _ = plan.Decide(c) }); n != 0 {
+					t.Errorf("got %v allocations in a decision, want none", n)
+				}
+			})
+		}
 	}
 }

@@ -37,7 +37,9 @@ func (c *Cycle) promptChain(chain state.Chain, most int) *promptChain {
 	if i == len(c.chains) {
 		i = min(i, journal.MaxChains)
 		c.chains = scratch.Resize(c.chains, i+1)
-		c.chains[i].Chain, c.chains[i].most = chain, 0
+		// Its memory has the blocks of a former decision.
+		p := &c.chains[i]
+		p.Chain, p.most, p.blocks, p.ends = chain, 0, p.blocks[:0], p.ends[:0]
 	}
 	p := &c.chains[i]
 	if p.most < most {

@@ -67,6 +67,34 @@ func TestCutting(t *testing.T) {
 	}
 }
 
+// TestCuttingLess: once servers report pages of which a prompt has no whole one that is looked at, the journal learns
+// nothing of it, and nothing of the prompt before, either.
+func TestCuttingLess(t *testing.T) {
+	plan := plantest.Plan(t, approx(`"maxPrefixTokensToMatch": 100`), plantest.Neutral)
+	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}))
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	for _, tc := range []struct{ page, blocks int }{{64, 1}, {128, 0}, {64, 1}} {
+		pool.Endpoints[0].Metrics.KVBlockTokens = tc.page
+		plan.Prepare(pool)
+		ask(t, c, quoted(strings.Repeat("word", 100+tc.page)))
+		if _, failure := plan.Decide(c); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		e := journal.Event{}
+		plan.Record(c, &e)
+		blocks := 0
+		for _, chain := range e.Chains {
+			blocks += len(chain.Blocks)
+		}
+		if blocks != tc.blocks || c.PromptSize() != tc.blocks {
+			t.Errorf("pages of %d: got chains of%s blocks, %d in use, want %d", tc.page, lengths(e.Chains), c.PromptSize(),
+				tc.blocks)
+		}
+	}
+}
+
 // cut decides a request for a prompt and returns what the journal learns of it.
 func cut(t *testing.T, plan *scoring.Plan, prompt string, endpoints ...scoring.Endpoint) *journal.Event {
 	t.Helper()

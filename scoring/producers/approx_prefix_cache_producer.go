@@ -14,7 +14,8 @@ import (
 // approxPrefixCacheProducer finds out which part of a prompt each endpoint likely has in its KV cache: it remembers,
 // for each endpoint, the blocks of the prompts that went there and were answered, as described at prefix-cache-scorer.
 // Scorers, deciders and handlers use what it finds. It takes part by being declared. Each one has an index of its own,
-// and all of them share the memory of one; there may be 8, each mm-embeddings-cache-producer counted in.
+// and all of them share the memory of one; there may be 8, each mm-embeddings-cache-producer and each
+// precise-prefix-cache-producer counted in.
 //
 // A prompt is cut into ids of 4 bytes: tools as JSON, then the role and text of each message, without anything between;
 // images count as token-producer says, and token ids that are sent as such as they are. The line

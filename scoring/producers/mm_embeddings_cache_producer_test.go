@@ -96,7 +96,7 @@ func TestEmbeddingsCapacity(t *testing.T) {
 		}
 	}
 	const many = "plugins[8](last).parameters: is one of too many producers; there may be 8"
-	for _, last := range []string{kind, "approx-prefix-cache-producer"} {
+	for _, last := range []string{kind, "approx-prefix-cache-producer", "precise-prefix-cache-producer"} {
 		for n, want := range map[int]string{7: "", 8: many} {
 			list := ""
 			for i := range n {

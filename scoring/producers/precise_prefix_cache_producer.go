@@ -81,7 +81,8 @@ func (p *Precise) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
 		if h := c.Holder(known, e); h.Blocks > 0 {
-			m.Set(e, min(int(known.Worth(h)), known.Blocks))
+			// Ten times 0.8, added up, is a hair less than 8.
+			m.Set(e, min(int(known.Worth(h)+1e-6), known.Blocks))
 			c.SetCachedTokens(e, h.Tokens)
 		}
 	}

@@ -28,6 +28,8 @@ func TestPreciseMatches(t *testing.T) {
 		{"some blocks", "m", scoring.PreciseHolder{Blocks: 4, Tokens: 64, Score: 4}, 0.4, 64},
 		{"one block", "m", scoring.PreciseHolder{Blocks: 1, Tokens: 16, Score: 1}, 0.1, 16},
 		{"of a lesser tier", "m", scoring.PreciseHolder{Blocks: 4, Tokens: 64, Score: 3.2}, 0.3, 64},
+		{"all of a lesser tier, added up", "m", scoring.PreciseHolder{Blocks: 10, Tokens: 160, Score: 7.999999999999999},
+			0.8, 160},
 		{"of another size", "m", scoring.PreciseHolder{Blocks: 2, Tokens: 64, Score: 2}, 0.4, 64},
 		{"more than there is", "m", scoring.PreciseHolder{Blocks: 10, Tokens: 160, Score: 30}, 1, 160},
 		{"another model", "n", scoring.PreciseHolder{Blocks: 4, Tokens: 64, Score: 4}, 1, 192},

@@ -51,6 +51,8 @@ type compiler struct {
 	detector *strictjson.Object
 	// newGroup is set when the document's apiVersion is one of llm-d's own.
 	newGroup bool
+	// dataParts are the plug-ins that dataLayer lists and the sidecar goes by.
+	dataParts []declared
 	// needsLoad is set when a plug-in goes by the tokens in flight.
 	needsLoad bool
 	// prepareData is set when the feature gate of that name is on.

@@ -257,9 +257,7 @@ func (c *compiler) wireSource(o *strictjson.Object) {
 	if !is[DataSource](plugin) {
 		c.notOfKind(o, "a data source")
 	}
-	if part, ok := plugin.(DataPart); ok {
-		part.AddTo(&c.plan.data)
-	}
+	c.addData(o, plugin)
 	for _, entry := range extractors {
 		found := c.refer(entry)
 		extractor, ok := found.(DataExtractor)
@@ -268,8 +266,23 @@ func (c *compiler) wireSource(o *strictjson.Object) {
 			continue
 		}
 		c.plan.readsModels = c.plan.readsModels || extractor.ExtractsModels()
-		if part, ok := found.(DataPart); ok {
-			part.AddTo(&c.plan.data)
+		c.addData(entry, found)
+	}
+}
+
+// addData has the sidecar do what a plug-in that o refers to says, unless another one of its type was listed before.
+func (c *compiler) addData(o *strictjson.Object, plugin Plugin) {
+	part, ok := plugin.(DataPart)
+	if !ok {
+		return
+	}
+	d := c.find(o.Text("pluginRef"))
+	for _, listed := range c.dataParts {
+		if listed.kind == d.kind && listed.name != d.name {
+			c.warn(o, "has no effect: of several of the type "+d.kind+" the first one counts, "+strconv.Quote(listed.name))
+			return
 		}
 	}
+	c.dataParts = append(c.dataParts, *d)
+	part.AddTo(&c.plan.data)
 }

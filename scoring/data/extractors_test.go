@@ -1,8 +1,11 @@
 package data_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
 
@@ -54,5 +57,39 @@ func TestGPUAttribute(t *testing.T) {
 		if got, want := plan.DataLayer().GPUAttribute, "GPUUtilization/dcgm-extractor"; got != want {
 			t.Errorf("%s makes %q, want %q", name, got, want)
 		}
+	}
+}
+
+// TestSeveralOfOneType: of several parts of one type the first one counts, and the operator is told of the others.
+func TestSeveralOfOneType(t *testing.T) {
+	const told = "\ndataLayer: the sidecar has to read this document, too: pintle sidecar -plugins FILE"
+	const source = ` has no effect: of several of the type metrics-data-source the first one counts, "first"`
+	const extractor = ` has no effect: of several of the type core-metrics-extractor the first one counts, "names"`
+	for _, tc := range []struct{ name, sources, warnings string }{
+		{"two sources", `{"pluginRef": "first"}, {"pluginRef": "second"}`,
+			"dataLayer.sources[1](second):" + source + told},
+		{"one listed twice", `{"pluginRef": "first"}, {"pluginRef": "first", "extractors": [{"pluginRef": "names"}]}`,
+			told[1:]},
+		{"two extractors", `{"pluginRef": "first", "extractors": [{"pluginRef": "names"}, {"pluginRef": "others"}]}`,
+			"dataLayer.sources[0].extractors[1](others):" + extractor + told},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			config := `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+				{"type": "metrics-data-source", "name": "first", "parameters": {"port": 1}},
+				{"type": "metrics-data-source", "name": "second", "parameters": {"port": 2}},
+				{"type": "core-metrics-extractor", "name": "names", "parameters": {"defaultEngine": "sglang"}},
+				{"type": "core-metrics-extractor", "name": "others"}],
+				"dataLayer": {"sources": [` + tc.sources + `]}}`
+			data := plantest.Plan(t, config, plantest.Neutral).DataLayer()
+			if data.Metrics.Port != 1 || data.Engines != nil && data.Engines.Default != "sglang" {
+				t.Errorf("got metrics of %+v, engines %+v; want the first one's", data.Metrics, data.Engines)
+			}
+			warnings := slices.DeleteFunc(plantest.Plan(t, config, plantest.Neutral).Warnings(), func(text string) bool {
+				return strings.HasSuffix(text, scoring.NothingRefers)
+			})
+			if got := strings.Join(warnings, "\n"); got != tc.warnings {
+				t.Errorf("warnings:\n%s\nwant:\n%s", got, tc.warnings)
+			}
+		})
 	}
 }

@@ -44,8 +44,8 @@ type tokenProducerParameters struct {
 func NewTokenProducer(b *scoring.Builder) scoring.Plugin {
 	estimate := scoring.DefaultMedia
 	o := b.Object.Object("estimate")
-	readImage(o.Object("image"), &estimate.Image)
-	readVideo(o.Object("video"), &estimate.Video)
+	readImage(b, o.Object("image"), &estimate.Image)
+	readVideo(b, o.Object("video"), &estimate.Video)
 	o.Close()
 	if o.Present() && !b.EstimateMedia(estimate) {
 		b.Warn("estimate has no effect: another plug-in has one, too")
@@ -65,9 +65,19 @@ const (
 	mostSide = 1 << 16
 )
 
-func readImage(o *strictjson.Object, e *scoring.ImageEstimate) {
+// tellIdle tells the operator of what is given for modes other than the one of the place.
+func tellIdle(b *scoring.Builder, place, mode string, o *strictjson.Object, modes ...string) {
+	for _, other := range modes {
+		if other != mode && o.Has(other) {
+			b.Warn("estimate." + place + "." + other + " has no effect with mode: " + mode)
+		}
+	}
+}
+
+func readImage(b *scoring.Builder, o *strictjson.Object, e *scoring.ImageEstimate) {
 	mode := modeDynamic
 	o.OneOf("mode", &mode, modeDynamic, modeStatic)
+	tellIdle(b, "image", mode, o, modeDynamic, modeStatic)
 	readSize(o.Object("defaultResolution"), &e.Width, &e.Height)
 	readFactor(o.Object("dynamic"), &e.Factor)
 	static := o.Object("static")
@@ -91,14 +101,15 @@ func readSize(o *strictjson.Object, width, height *int) {
 	o.Close()
 }
 
-func readVideo(o *strictjson.Object, e *scoring.VideoEstimate) {
+func readVideo(b *scoring.Builder, o *strictjson.Object, e *scoring.VideoEstimate) {
 	duration := 10.0
 	o.Float("defaultDuration", &duration, 0, 1e6)
 	o.Int("maxVideoTokens", &e.Most, 0, math.MaxInt32)
-	e.Frames = readFrames(o.Object("frames"), duration)
+	e.Frames = readFrames(b, o.Object("frames"), duration)
 	per := o.Object("tokensPerFrame")
 	mode, fixed := modeDynamic, 1
 	per.OneOf("mode", &mode, modeDynamic, modeStatic)
+	tellIdle(b, "video.tokensPerFrame", mode, per, modeDynamic, modeStatic)
 	readFactor(per.Object("dynamic"), &e.Factor)
 	static := per.Object("static")
 	static.Int("numTokensPerFrame", &fixed, 1, math.MaxInt32)
@@ -112,10 +123,11 @@ func readVideo(o *strictjson.Object, e *scoring.VideoEstimate) {
 }
 
 // readFrames returns how many frames a video of so many seconds is taken for.
-func readFrames(o *strictjson.Object, duration float64) int {
+func readFrames(b *scoring.Builder, o *strictjson.Object, duration float64) int {
 	mode, sampled, source := modeSampled, 2.0, 24.0
 	stride, patch, least, most := 1, 1, 0, 0
 	o.OneOf("mode", &mode, modeSampled, modeStrided)
+	tellIdle(b, "video.frames", mode, o, modeSampled, modeStrided)
 	bySampling, byStride := o.Object("sampled"), o.Object("strided")
 	bySampling.Float("sampleFPS", &sampled, 0, 1000)
 	bySampling.Int("temporalPatchSize", &patch, 0, math.MaxInt32)

@@ -182,6 +182,29 @@ func TestOneEstimate(t *testing.T) {
 	}
 }
 
+// TestEstimateOfOtherModes: the operator is told of numbers that the mode does not go by, as where it is left out.
+func TestEstimateOfOtherModes(t *testing.T) {
+	const at, dynamic = "token-producer: estimate.", " has no effect with mode: dynamic"
+	for _, tc := range []struct{ name, estimate, warnings string }{
+		{"each of its mode", `{"image": {"mode": "static", "static": {"staticToken": 7}}, "video": {"frames":
+			{"sampled": {"sampleFPS": 1}}, "tokensPerFrame": {"dynamic": {"factor": 9}}}}`, ""},
+		{"an image's number without a mode", `{"image": {"static": {"staticToken": 7}}}`, at + "image.static" + dynamic},
+		{"an image's factor", `{"image": {"mode": "static", "dynamic": {"factor": 7}}}`,
+			at + "image.dynamic has no effect with mode: static"},
+		{"a frame's number", `{"video": {"tokensPerFrame": {"static": {"numTokensPerFrame": 7}}}}`,
+			at + "video.tokensPerFrame.static" + dynamic},
+		{"a stride", `{"video": {"frames": {"strided": {"frameStride": 7}}}}`,
+			at + "video.frames.strided has no effect with mode: sampled"},
+		{"a rate", `{"video": {"frames": {"mode": "strided", "sampled": {"sampleFPS": 7}}}}`,
+			at + "video.frames.sampled has no effect with mode: strided"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "token-producer",
+				"parameters": {"estimate": `+tc.estimate+`}}]}`, "", tc.warnings)
+		})
+	}
+}
+
 // TestEstimateMistakes: what is wrong with an estimate is said by its key.
 func TestEstimateMistakes(t *testing.T) {
 	const large = " is not a whole number from 1 to 2147483647"

@@ -69,3 +69,15 @@ func (c *compiler) tellUnheard(o *strictjson.Object, d *declared) {
 		c.warn(o, "has no effect in Heimdall's dialect: what the sidecar reads, and how, stands in its configuration")
 	}
 }
+
+// tellHalves tells the operator of a dataLayer that has the one half of what makes an attribute of GPUs.
+func (c *compiler) tellHalves(doc *strictjson.Object) {
+	const source, extractor = "dcgm-data-source", "dcgm-extractor"
+	d := &c.plan.data
+	switch reads, extracts := d.GPU != nil, d.GPUAttribute != ""; {
+	case reads && !extracts:
+		c.warn(doc, "dataLayer: the "+source+" has no effect without a "+extractor)
+	case extracts && !reads:
+		c.warn(doc, "dataLayer: the "+extractor+" has no effect without a "+source)
+	}
+}

@@ -205,6 +205,7 @@ func (c *compiler) wireLayers(doc *strictjson.Object, l layers) {
 	if c.plan.data.Needed() {
 		c.warn(doc, "dataLayer: "+SidecarReads)
 	}
+	c.tellHalves(doc)
 	c.wireAdded(l)
 	if l.noMetrics && c.plan.data.Metrics == nil {
 		c.warn(doc, "dataLayer.injectDefaults has no effect: the metrics of servers that have any are read")

@@ -48,6 +48,23 @@ func TestExtractorsBesideThatOfModels(t *testing.T) {
 	}
 }
 
+// TestHalves: the operator is told of a source of GPUs that nothing is extracted of, and of an extractor without it.
+func TestHalves(t *testing.T) {
+	const reads = "dataLayer: the sidecar has to read this document, too: pintle sidecar -plugins FILE"
+	for _, tc := range []struct{ name, sources, warnings string }{
+		{"both", `{"pluginRef": "dcgm-data-source", "extractors": [{"pluginRef": "dcgm-extractor"}]}`, ""},
+		{"nothing extracted", `{"pluginRef": "dcgm-data-source"}`,
+			"\ndataLayer: the dcgm-data-source has no effect without a dcgm-extractor"},
+		{"no source", `{"pluginRef": "metrics-data-source", "extractors": [{"pluginRef": "dcgm-extractor"}]}`,
+			"\ndataLayer: the dcgm-extractor has no effect without a dcgm-data-source"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"}],
+				"dataLayer": {"sources": [`+tc.sources+`]}}`, "", reads+tc.warnings)
+		})
+	}
+}
+
 // TestGPUAttribute: the attribute has its producer, by whatever name the extractor goes.
 func TestGPUAttribute(t *testing.T) {
 	for _, name := range []string{"dcgm-extractor", "gpus"} {

@@ -21,6 +21,7 @@ func TestHeaderBasedTestingFilter(t *testing.T) {
 		{"an address", "10.0.0.2:8000", "b"},
 		{"in the header's order", "10.0.0.3:8000, 10.0.0.1:8000", "c a"},
 		{"an ip stands for its first endpoint", "10.0.0.3", "c"},
+		{"an ip stands for its first endpoint, behind others", "10.0.0.1,10.0.0.2,fd00::1,10.0.0.3", "a b e c"},
 		{"an IPv6 address", "[fd00::1]:8000,fd00::1", "e"},
 		{"one twice", "10.0.0.1,10.0.0.1:8000", "a"},
 		{"an ip twice gives its next endpoint", "10.0.0.3,10.0.0.3", "c d"},

@@ -157,6 +157,26 @@ func TestPrefixCacheAffinityTold(t *testing.T) {
 	}
 }
 
+// TestPrefixCacheAffinityLearns: how fast servers are is learnt where the filter goes by it, though nobody else asks.
+func TestPrefixCacheAffinityLearns(t *testing.T) {
+	for _, tc := range []struct {
+		name, parameters string
+		want             bool
+	}{
+		{"by default", ``, true},
+		{"a throughput is given", `"peakPrefillThroughput": 15928`, false},
+		{"any wait is right", `"maxTTFTPenaltyMs": 0`, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"},
+				{"type": "prefix-cache-affinity-filter", "parameters": {`+tc.parameters+`}}]}`, plantest.Neutral)
+			if got := plan.StateOptions().Speeds; got != tc.want {
+				t.Errorf("learnt is %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 // answer has an endpoint answer requests, computing so many tokens a second.
 func answer(pool *scoring.Pool, endpoint int, rate uint32) {
 	for i := range uint32(60) {

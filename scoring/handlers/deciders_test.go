@@ -8,6 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // TestDecidersWithoutProfiles: llm-d leaves out each stage that has a decider and no profile, and says so. It says of
@@ -99,5 +100,48 @@ func TestMultimodalDecider(t *testing.T) {
 	if _, failure := plan.Decide(c); failure != nil || c.Result(1).State == scoring.Picked {
 		t.Errorf("without a body: got %v, encodes is %v; want no failure, and no encode stage", failure,
 			c.Result(1).State == scoring.Picked)
+	}
+}
+
+// TestPrefixDecider: without anything that says what is cached, as before there is a state, llm-d's decider asks for no
+// prefill, and the other one takes nothing for cached. It has the lengths of prompts learnt, to know how long they are.
+func TestPrefixDecider(t *testing.T) {
+	for _, tc := range []struct {
+		name, version, label string
+		state                bool
+		prefills, lengths    bool
+	}{
+		{"llm-d's", "llm-d.ai/v1alpha1", "llm-d.ai/role", true, true, false},
+		{"llm-d's without a state", "llm-d.ai/v1alpha1", "llm-d.ai/role", false, false, false},
+		{"Heimdall's", "inference.networking.x-k8s.io/v1alpha1", "mif.moreh.io/role", true, true, true},
+		{"Heimdall's without a state", "inference.networking.x-k8s.io/v1alpha1", "mif.moreh.io/role", false, true, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"apiVersion": "`+tc.version+`", "plugins": [{"type": "disagg-headers-handler"},
+				{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 2}}, {"type": "decode-filter"},
+				{"type": "prefill-filter"}, {"type": "disagg-profile-handler", "parameters": {"deciders":
+				{"prefill": "prefix-based-pd-decider"}}}], "schedulingProfiles": [
+				{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]},
+				{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}]}]}`, plantest.Neutral)
+			if got := plan.StateOptions().Lengths; got != tc.lengths {
+				t.Errorf("lengths of prompts are learnt: %v, want %v", got, tc.lengths)
+			}
+			pool := plantest.Pool(plantest.Labelled(tc.label, "decode"), plantest.Labelled(tc.label, "prefill"))
+			if tc.state {
+				pool.State = state.New(plan.StateOptions())
+				pool.Enter()
+			}
+			c := plantest.Cycle(pool, 1)
+			if failure := c.Request.Read(new(openai.Request), openai.APICompletions,
+				[]byte(`{"model":"m","prompt":"word word"}`)); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			if _, failure := plan.Decide(c); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			if got := c.Prefill() != nil; got != tc.prefills {
+				t.Errorf("prefill %v, want %v", got, tc.prefills)
+			}
+		})
 	}
 }

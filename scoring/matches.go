@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type PrefixMatches struct {
 	Blocks, BlockTokens int
 
 	matched []int32 // by Endpoint.Index
+	cached  []int32 // tokens by Endpoint.Index, empty where they are those of matched
 }
 
 // Matched is how many of the prompt's leading blocks e has.
@@ -44,6 +46,24 @@ func (m *PrefixMatches) Matched(e *Endpoint) int {
 
 // Set says how many of the prompt's leading blocks e has.
 func (m *PrefixMatches) Set(e *Endpoint, blocks int) { m.matched[e.Index] = int32(blocks) }
+
+// CachedTokens is how many tokens of the prompt e has: those of the matched blocks unless SetCachedTokens said more.
+func (m *PrefixMatches) CachedTokens(e *Endpoint) int {
+	tokens := m.Matched(e) * m.BlockTokens
+	if e.Index < len(m.cached) {
+		tokens = max(tokens, int(m.cached[e.Index]))
+	}
+	return tokens
+}
+
+// SetCachedTokens says how many tokens e has, for a producer whose blocks are not all worth one.
+func (m *PrefixMatches) SetCachedTokens(e *Endpoint, tokens int) {
+	if len(m.cached) == 0 {
+		m.cached = scratch.Resize(m.cached, len(m.matched))
+		clear(m.cached)
+	}
+	m.cached[e.Index] = int32(min(tokens, math.MaxInt32))
+}
 
 // Produces makes a plug-in one of the producers of prefix matches.
 func (b *Builder) Produces(p PrefixProducer) MatchKey {
@@ -183,7 +203,7 @@ func (c *Cycle) produce() {
 	c.matches = scratch.Resize(c.matches, len(c.plan.producers))
 	for i, producer := range c.plan.producers {
 		m := &c.matches[i]
-		m.Blocks, m.BlockTokens = 0, 0
+		m.Blocks, m.BlockTokens, m.cached = 0, 0, m.cached[:0]
 		m.matched = scratch.Resize(m.matched, len(c.Pool.Endpoints))
 		clear(m.matched)
 		if !c.Request.Unjudged && c.Request.HasPrompt() {

@@ -15,7 +15,8 @@ import (
 // as they are.
 //
 // In llm-d's dialect prompt tokens are ids of 4 bytes, images included, unless the sidecar made them, and cached tokens
-// are what an approx-prefix-cache-producer says; a prompt of less than promptTokens gets no prefill stage.
+// are what an approx-prefix-cache-producer says, or a precise one, whatever its tiers are worth; a prompt of less than
+// promptTokens gets no prefill stage.
 //
 // Missing data: without a prefix scorer in any profile nothing counts as cached, which is said at start. In llm-d's
 // dialect a producer is added where none is declared.

@@ -28,5 +28,5 @@ func (d prefixMatchesPDDecider) NeedsPrefill(c *scoring.Cycle, decode *scoring.E
 	if d.nonCached == 0 || decode == nil || tokens < d.prompt || tokens < d.nonCached || m.BlockTokens == 0 {
 		return false
 	}
-	return tokens-m.Matched(decode)*m.BlockTokens >= d.nonCached
+	return tokens-m.CachedTokens(decode) >= d.nonCached
 }

@@ -145,3 +145,53 @@ func TestPrefixDecider(t *testing.T) {
 		})
 	}
 }
+
+// TestPrefixDeciderByTiers: what lies in a lesser tier of a server is cached, too, whatever it is worth to scorers.
+func TestPrefixDeciderByTiers(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+		{"name": "precise", "type": "precise-prefix-cache-producer"},
+		{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 32,
+		"prefixMatchInfoProducerName": "precise"}}, {"type": "decode-filter"}, {"type": "prefill-filter"},
+		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "prefix-based-pd-decider"}}}],
+		"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]},
+		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}]}]}`, plantest.Neutral)
+	const role = "llm-d.ai/role"
+	pool := plantest.Pool(plantest.Labelled(role, "decode"), plantest.Labelled(role, "prefill"))
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions,
+		[]byte(`{"model":"m","prompt":"x"}`)); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	for _, tc := range []struct {
+		name   string
+		blocks int // of 10 with 16 tokens each
+		score  float64
+		want   bool
+	}{
+		{"all in the GPU", 10, 10, false},
+		{"all in the CPU's memory", 10, 8, false},
+		{"nine in the CPU's memory", 9, 7.2, false},
+		{"eight in the GPU", 8, 8, true},
+		{"eight in the CPU's memory", 8, 6.4, true},
+		{"none", 0, 0, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 160, Blocks: 10, BlockTokens: 16}
+			if tc.blocks > 0 {
+				c.Request.Precise.Holders = []scoring.PreciseHolder{{ID: pool.ID(&pool.Endpoints[0]), Blocks: tc.blocks,
+					Tokens: 16 * tc.blocks, Score: tc.score}}
+			}
+			if _, failure := plan.Decide(c); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			if got := c.Prefill() != nil; got != tc.want {
+				t.Errorf("prefill %v, want %v", got, tc.want)
+			}
+			if n := testing.AllocsPerRun(20, func() { _, _ = plan.Decide(c) }); n != 0 {
+				t.Errorf("got %v allocations in a decision, want none", n)
+			}
+		})
+	}
+}

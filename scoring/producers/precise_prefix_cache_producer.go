@@ -83,6 +83,7 @@ func (p *Precise) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
 		if h := c.Holder(known, e); h.Blocks > 0 {
 			// Ten times 0.8, added up, is a hair less than 8.
 			m.Set(e, min(int(known.Worth(h)+1e-6), known.Blocks))
+			m.SetCachedTokens(e, h.Tokens)
 			c.SetCachedTokens(e, h.Tokens)
 		}
 	}

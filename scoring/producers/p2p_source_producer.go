@@ -12,7 +12,7 @@ import (
 // routing sidecar can have it fetched by vLLM's P2P connector: the header x-kv-cache-source-host-port is the other
 // server's ip:port. The header is removed from clients' requests. It takes part by being declared.
 //
-// Formula: of the endpoints whose matched blocks are the most of any or one less, one is drawn with a probability
+// Formula: of the endpoints that have the most tokens of the prompt or a block less, one is drawn with a probability
 // proportional to 1 / (1 + waiting requests). The header is set if the drawn endpoint is not the one that computes the
 // prompt and has at least minCachedTokenDelta more tokens of it. The endpoint that computes the prompt is the prefill
 // profile's where one was picked, else the primary one.
@@ -59,7 +59,7 @@ func (p *p2pSourceProducer) OnRouted(c *scoring.Cycle) {
 		computing = c.Result(p.prefill).Picked[0]
 	}
 	peer := p.draw(c, m)
-	if peer == nil || peer == computing || (m.Matched(peer)-m.Matched(computing))*m.BlockTokens < p.delta {
+	if peer == nil || peer == computing || m.CachedTokens(peer)-m.CachedTokens(computing) < p.delta {
 		return
 	}
 	p.peer[0] = peer
@@ -71,13 +71,13 @@ func (p *p2pSourceProducer) draw(c *scoring.Cycle, m *scoring.PrefixMatches) (dr
 	most := 1
 	for i := range c.Pool.Endpoints {
 		if e := &c.Pool.Endpoints[i]; p.serves(c, e) {
-			most = max(most, m.Matched(e))
+			most = max(most, m.CachedTokens(e))
 		}
 	}
 	total := 0.0
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
-		if matched := m.Matched(e); matched == 0 || matched < most-1 || !p.serves(c, e) {
+		if tokens := m.CachedTokens(e); tokens == 0 || tokens < most-m.BlockTokens || !p.serves(c, e) {
 			continue
 		}
 		weight := 1.0

@@ -140,6 +140,52 @@ func TestFailingSources(t *testing.T) {
 	}
 }
 
+// TestSourcesByTiers: what lies in a lesser tier of a server is there to be fetched, whatever it is worth to scorers.
+func TestSourcesByTiers(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"name": "precise",
+		"type": "precise-prefix-cache-producer"}, {"type": "p2p-source-producer", "parameters":
+		{"prefixMatchInfoProducerName": "precise"}}, {"type": "header-based-testing-filter"}]}`, plantest.Neutral)
+	pool := plantest.Pool(make([]scoring.Endpoint, 3)...)
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	c.Request.Headers = plantest.Headers(plan, map[string]string{"test-epp-endpoint-selection": "10.0.0.1:1000"})
+	ask(t, c, quoted("word"))
+	for _, tc := range []struct {
+		name   string
+		blocks [3]int // of 10 with 16 tokens each
+		worth  [3]float64
+		want   string
+	}{
+		{"more, which are worth as much", [3]int{8, 10, 0}, [3]float64{8, 8, 0}, "b"},
+		{"more, which are worth less", [3]int{8, 10, 0}, [3]float64{8, 5, 0}, "b"},
+		{"the most, beside fewer that are worth more", [3]int{0, 10, 8}, [3]float64{0, 8, 8.5}, "b"},
+		{"fewer, which are worth more", [3]int{10, 8, 0}, [3]float64{7, 8, 0}, "none"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 160, Blocks: 10, BlockTokens: 16}
+			for i, n := range tc.blocks {
+				if n > 0 {
+					c.Request.Precise.Holders = append(c.Request.Precise.Holders, scoring.PreciseHolder{
+						ID: pool.ID(&pool.Endpoints[i]), Blocks: n, Tokens: 16 * n, Score: tc.worth[i]})
+				}
+			}
+			for range 20 {
+				if _, failure := plan.Decide(c); failure != nil {
+					t.Fatal(failure.Message)
+				}
+				got := "none"
+				for _, h := range c.RequestHeaders() {
+					got = h.Endpoints[0].Name
+				}
+				if got != tc.want {
+					t.Fatalf("told of %s, want %s", got, tc.want)
+				}
+			}
+		})
+	}
+}
+
 // TestSourcesShare: of several that have the most, or a block less, each is told of the more often the less waits
 // there.
 func TestSourcesShare(t *testing.T) {

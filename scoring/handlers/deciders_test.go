@@ -103,6 +103,36 @@ func TestMultimodalDecider(t *testing.T) {
 	}
 }
 
+// TestFormerDeciders: of the former names of prefill's decider the later one counts where it names any.
+func TestFormerDeciders(t *testing.T) {
+	for _, tc := range []struct {
+		name, parameters string
+		want             bool
+	}{
+		{"the first", `"deciderPluginName": "always-disagg-pd-decider"`, true},
+		{"the later", `"prefillDeciderPluginName": "always-disagg-pd-decider"`, true},
+		{"both", `"deciderPluginName": "always-disagg-pd-decider", "prefillDeciderPluginName": "never"`, false},
+		{"both, in the other order", `"prefillDeciderPluginName": "never", "deciderPluginName": "always-disagg-pd-decider"`,
+			false},
+		{"the later one empty", `"deciderPluginName": "always-disagg-pd-decider", "prefillDeciderPluginName": ""`, true},
+		{"the first one empty", `"deciderPluginName": "", "prefillDeciderPluginName": "always-disagg-pd-decider"`, true},
+		{"both empty", `"deciderPluginName": "", "prefillDeciderPluginName": ""`, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "always-disagg-pd-decider"},
+				{"name": "never", "type": "prefix-based-pd-decider"}, {"type": "decode-filter"}, {"type": "prefill-filter"},
+				{"type": "disagg-profile-handler", "parameters": {`+tc.parameters+`}}], "schedulingProfiles": [
+				{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]},
+				{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}]}]}`, plantest.Neutral)
+			const role = "llm-d.ai/role"
+			c := staged(t, plan, plantest.Labelled(role, "decode"), plantest.Labelled(role, "prefill"))
+			if got := c.Prefill() != nil; got != tc.want {
+				t.Errorf("prefill %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestPrefixDecider: without anything that says what is cached, as before there is a state, llm-d's decider asks for no
 // prefill, and the other one takes nothing for cached. It has the lengths of prompts learnt, to know how long they are.
 func TestPrefixDecider(t *testing.T) {

@@ -38,7 +38,7 @@ type disaggProfileHandlerParameters struct {
 	PrefillDeciderPluginName string
 	// EncodeDeciderPluginName is deprecated: deciders.encode.
 	EncodeDeciderPluginName string
-	// DeciderPluginName is deprecated: deciders.prefill, unless prefillDeciderPluginName is given.
+	// DeciderPluginName is deprecated: deciders.prefill, unless prefillDeciderPluginName names one.
 	DeciderPluginName string
 }
 
@@ -200,7 +200,11 @@ func (p *disaggParameters) readFlat(b *scoring.Builder, nested bool) {
 	flat("decodeProfile", &p.Profiles.decode, &p.keys.Profiles.decode)
 	flat("prefillProfile", &p.Profiles.prefill, &p.keys.Profiles.prefill)
 	flat("encodeProfile", &p.Profiles.encode, &p.keys.Profiles.encode)
-	flat("deciderPluginName", &p.Deciders.prefill, &p.keys.Deciders.prefill)
+	former, at := "", ""
+	flat("deciderPluginName", &former, &at)
 	flat("prefillDeciderPluginName", &p.Deciders.prefill, &p.keys.Deciders.prefill)
+	if p.Deciders.prefill == "" && former != "" {
+		p.Deciders.prefill, p.keys.Deciders.prefill = former, at
+	}
 	flat("encodeDeciderPluginName", &p.Deciders.encode, &p.keys.Deciders.encode)
 }

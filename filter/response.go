@@ -24,8 +24,8 @@ func (s *stream) OnHttpResponseHeaders(_ int, endOfStream bool) hostcalls.Action
 		}
 	}
 	if hooks && served != nil {
-		s.config.Plan.Respond(&scoring.Outcome{Served: served, Prefill: s.prefill, Encode: s.encode, Profile: s.profile},
-			s)
+		s.config.Plan.Respond(&scoring.Outcome{Served: served, Prefill: s.prefill, Encode: s.encode,
+			Profile: s.profile}, s)
 	}
 	return hostcalls.Continue
 }

@@ -280,7 +280,8 @@ func (c *compiler) addData(o *strictjson.Object, plugin Plugin) {
 	d := c.find(o.Text("pluginRef"))
 	for _, listed := range c.dataParts {
 		if listed.kind == d.kind && listed.name != d.name {
-			c.warn(o, "has no effect: of several of the type "+d.kind+" the first one counts, "+strconv.Quote(listed.name))
+			c.warn(o, "has no effect: of several of the type "+d.kind+" the first one counts, "+
+				strconv.Quote(listed.name))
 			return
 		}
 	}

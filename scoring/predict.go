@@ -11,7 +11,8 @@ import (
 type Prediction struct {
 	Endpoint *Endpoint
 	state.Times
-	// Load is the tokens that the endpoint would have to compute for the request, Uncached what of them is the prompt's.
+	// Load is the tokens that the endpoint would have to compute for the request, Uncached those of them that are the
+	// prompt's.
 	Load, Uncached float64
 	// TTFTRoom and TPOTRoom are how much sooner the request is served than its objective asks for, below 0 how much
 	// later; 0 without an objective.

@@ -159,7 +159,8 @@ func TestWithin(t *testing.T) {
 		room  uint32
 		want  int
 	}{
-		{"alike, none", 0, 0, 0}, {"alike, some", 0, 7, 7}, {"alike, all", 0, 10, 10}, {"alike, more", 0, math.MaxUint32, 10},
+		{"alike, none", 0, 0, 0}, {"alike, some", 0, 7, 7}, {"alike, all", 0, 10, 10},
+		{"alike, more", 0, math.MaxUint32, 10},
 		{"growing, none", 4, 0, 0}, {"growing, the first size", 4, 4, 4}, {"growing, a part of a block", 4, 5, 4},
 		{"growing, a block of two", 4, 6, 5}, {"growing, all but one", 4, 19, 9}, {"growing, all", 4, 20, 10},
 	} {

@@ -96,7 +96,8 @@ func TestParseMistakes(t *testing.T) {
 			[]string{`empty.wait: "-1s" is not a duration such as "2m" or "500ms", at least 0s`}},
 		{"its own keys among a document's", `{"config": null, "plugins": [{"type": "queue-scorer"}], "dialect": "llm-d"}`,
 			[]string{"config: stands beside keys of an EndpointPickerConfig; put these below it",
-				"dialect: stands among the keys of an EndpointPickerConfig; put these below config, and this beside it"}},
+				"dialect: stands among the keys of an EndpointPickerConfig; put these below config, and this " +
+					"beside it"}},
 		{"its own keys within config", `{"config": {"ingest": {"port": 1}, "hold": null}}`,
 			[]string{"config.ingest: stands within config; put it beside that",
 				"config.hold: stands within config; put it beside that"}},

@@ -101,7 +101,8 @@ func TestSeveralOfOneType(t *testing.T) {
 			if data.Metrics.Port != 1 || data.Engines != nil && data.Engines.Default != "sglang" {
 				t.Errorf("got metrics of %+v, engines %+v; want the first one's", data.Metrics, data.Engines)
 			}
-			warnings := slices.DeleteFunc(plantest.Plan(t, config, plantest.Neutral).Warnings(), func(text string) bool {
+			all := plantest.Plan(t, config, plantest.Neutral).Warnings()
+			warnings := slices.DeleteFunc(all, func(text string) bool {
 				return strings.HasSuffix(text, scoring.NothingRefers)
 			})
 			if got := strings.Join(warnings, "\n"); got != tc.warnings {

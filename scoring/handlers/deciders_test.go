@@ -144,7 +144,8 @@ func TestPrefixDecider(t *testing.T) {
 		{"llm-d's", "llm-d.ai/v1alpha1", "llm-d.ai/role", true, true, false},
 		{"llm-d's without a state", "llm-d.ai/v1alpha1", "llm-d.ai/role", false, false, false},
 		{"Heimdall's", "inference.networking.x-k8s.io/v1alpha1", "mif.moreh.io/role", true, true, true},
-		{"Heimdall's without a state", "inference.networking.x-k8s.io/v1alpha1", "mif.moreh.io/role", false, true, true},
+		{"Heimdall's without a state", "inference.networking.x-k8s.io/v1alpha1", "mif.moreh.io/role", false, true,
+			true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := plantest.Plan(t, `{"apiVersion": "`+tc.version+`", "plugins": [{"type": "disagg-headers-handler"},

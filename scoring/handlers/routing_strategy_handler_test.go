@@ -399,7 +399,8 @@ func TestProfilesThatNoHeaderNames(t *testing.T) {
 			plan := plantest.Plan(t, config, plantest.Neutral)
 			c, _, failure := ask(plan, "")
 			if failure != nil || plan.ProfileName(plan.Primary(c)) != tt.profile {
-				t.Errorf("without a header: %v, profile %q; want %q", failure, plan.ProfileName(plan.Primary(c)), tt.profile)
+				t.Errorf("without a header: %v, profile %q; want %q", failure, plan.ProfileName(plan.Primary(c)),
+					tt.profile)
 			}
 		})
 	}

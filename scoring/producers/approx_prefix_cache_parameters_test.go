@@ -89,8 +89,8 @@ func TestCuttingLess(t *testing.T) {
 			blocks += len(chain.Blocks)
 		}
 		if blocks != tc.blocks || c.PromptSize() != tc.blocks {
-			t.Errorf("pages of %d: got chains of%s blocks, %d in use, want %d", tc.page, lengths(e.Chains), c.PromptSize(),
-				tc.blocks)
+			t.Errorf("pages of %d: got chains of%s blocks, %d in use, want %d", tc.page, lengths(e.Chains),
+				c.PromptSize(), tc.blocks)
 		}
 	}
 }

@@ -47,7 +47,8 @@ func NewP2pSourceProducer(b *scoring.Builder) scoring.Plugin {
 	b.OwnRequestHeader(headerCacheSource)
 	prefill := slices.Index(b.Profiles(), p.PrefillProfileName)
 	if prefill < 0 && b.Has("prefillProfileName") {
-		b.Warn("prefillProfileName has no effect: no scheduling profile is named " + strconv.Quote(p.PrefillProfileName))
+		b.Warn("prefillProfileName has no effect: no scheduling profile is named " +
+			strconv.Quote(p.PrefillProfileName))
 	}
 	return &p2pSourceProducer{matches: b.PrefixMatches(), delta: p.MinCachedTokenDelta, prefill: prefill}
 }

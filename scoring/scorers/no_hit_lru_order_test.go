@@ -133,7 +133,8 @@ func TestColdStages(t *testing.T) {
 		{"prefill", "c", []float64{1, 0, 0.5, 0.5}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := plantest.Cycle(plantest.Pool(queued("decode"), queued("decode"), queued("prefill"), queued("prefill")), 1)
+			pool := plantest.Pool(queued("decode"), queued("decode"), queued("prefill"), queued("prefill"))
+			c := plantest.Cycle(pool, 1)
 			c.Pool.State = state.New(plan.StateOptions())
 			c.Pool.Enter()
 			prompt, event := strings.Repeat("a", 1024), journal.Event{}
@@ -145,7 +146,8 @@ func TestColdStages(t *testing.T) {
 				c.Pool.State.Apply(&event)
 			}
 			scores := ask(t, plan, c, prompt).Scores["no-hit-lru-scorer"]
-			if got := []float64{scores["a"], scores["b"], scores["c"], scores["d"]}; !slices.EqualFunc(got, tc.want, near) {
+			got := []float64{scores["a"], scores["b"], scores["c"], scores["d"]}
+			if !slices.EqualFunc(got, tc.want, near) {
 				t.Errorf("scores %v, want %v", got, tc.want)
 			}
 			if plan.Record(c, &event); event.Cold != tc.cold {

@@ -160,7 +160,8 @@ func TestConfigMistakes(t *testing.T) {
 			"IPv6 address in brackets\nline 7: discovery.static[1]: unknown key \"nam\"; did you mean name? known " +
 			"are name, address, engine, labels, models, scheme, tls, tokenFile, tokenHeader\nline 7: " +
 			"discovery.static[1].name: is missing; a unique name such as default/vllm-0 is right"},
-		{"syntax", "envoy: {", "line 1: not valid YAML: brackets, braces or quotes do not match, or a comma is missing"},
+		{"syntax", "envoy: {",
+			"line 1: not valid YAML: brackets, braces or quotes do not match, or a comma is missing"},
 		{"two documents", envoyYAML + static + "---\na: b\n",
 			"line 4: another YAML document begins; one alone is right"},
 		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n",
@@ -174,8 +175,8 @@ func TestConfigMistakes(t *testing.T) {
 		{"no envoy", static, "line 1: envoy.ingest: is missing; the URL of Envoy's ingest listener is right, such as " +
 			"http://127.0.0.1:15099/pintle/v1/snapshot\nline 1: envoy.token: is missing; the filter's ingest.token " +
 			"is right, or envoy.tokenFile"},
-		{"ingest type", "envoy: {ingest: 5, token: a}\n" + static, "line 1: envoy.ingest: the value is not a string; in " +
-			"quotes it is one"},
+		{"ingest type", "envoy: {ingest: 5, token: a}\n" + static,
+			"line 1: envoy.ingest: the value is not a string; in quotes it is one"},
 		{"ingest scheme", "envoy: {ingest: 'https://a:1', token: a}\n" + static,
 			`line 1: envoy.ingest: "https://a:1" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
 		{"ingest port", "envoy: {ingest: 'http://a', token: a}\n" + static,

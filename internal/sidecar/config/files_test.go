@@ -34,7 +34,8 @@ func TestFilesOfAccessAreChecked(t *testing.T) {
 func TestAllFilesAreToldAtOnce(t *testing.T) {
 	folder := t.TempDir()
 	path, list := filepath.Join(folder, "s.yaml"), filepath.Join(folder, "list.yaml")
-	text := "envoy: {ingest: 'http://a:1', tokenFile: token}\nscrape: {scheme: https, tokenFile: key, tls: {ca: ca}}\n" +
+	text := "envoy: {ingest: 'http://a:1', tokenFile: token}\n" +
+		"scrape: {scheme: https, tokenFile: key, tls: {ca: ca}}\n" +
 		"discovery:\n  file: list.yaml\n  static:\n  - {name: a, address: '10.0.0.1:1', scheme: https}\n" +
 		"  - {name: b, address: '10.0.0.1:2', tokenFile: own}\n"
 	gone := func(line, key, name string) string {

@@ -128,7 +128,7 @@ const selecting = `{"plugins":[{"type":"queue-scorer"},{"type":"multi-factor-sel
 // are told what the strategies of a mix come to.
 func TestFollowedDecisionsAreExplained(t *testing.T) {
 	for _, tc := range []struct{ name, document, explained, steps string }{
-		{"a mix", byStrategy, `"mix":[`, "profile queue, vllm-1 1 in all, vllm-0 0.25 in all, picks vllm-1"},
+		{"a mix", byStrategy, `"mix":[`, "profile queue, vllm-0 0.25 in all, vllm-1 1 in all, picks vllm-1"},
 		{"a filter", filtering, `"by-label"`, filteringSteps},
 		{"a virtual model", selecting, `"selection":["auto","m",`, "picks vllm-1"},
 	} {
@@ -150,7 +150,7 @@ func TestFollowedDecisionsAreExplained(t *testing.T) {
 			t.Errorf("%s, followed: got %s, want %s with %s", tc.name, after, before, tc.explained)
 		}
 		if got := f.events(); len(got) == 0 || !strings.Contains(f.steps(&got[0]), tc.steps) {
-			t.Errorf("%s: got %+v, want steps with %q", tc.name, got, tc.steps)
+			t.Errorf("%s: got %q of %+v, want steps with %q", tc.name, f.steps(&got[0]), got, tc.steps)
 		}
 	}
 }

@@ -287,3 +287,14 @@ func TestBodyKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnKeys: what is noted in a bare document is what a configuration knows, and nothing is forgotten.
+func TestOwnKeys(t *testing.T) {
+	_, err := Parse([]byte(`{"surely": 1}`))
+	_, known, _ := strings.Cut(err.Error(), "known are ")
+	want, got := strings.Split(known, ", "), slices.Clone(OwnKeys)
+	slices.Sort(want)
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("own keys are %q, the configuration knows %q", got, want)
+	}
+}

@@ -36,7 +36,7 @@ func TestMonitoringNamesMetricsOfRequests(t *testing.T) {
 	page := f.page()
 	own := regexp.MustCompile(`\bpintle_[a-z_]+[a-z]`)
 	elsewhere := regexp.MustCompile(`^pintle_(build|sidecar|store|replication|kv)_|` +
-		`^pintle_(requests_routed|decision_us)$`) // of Envoy's statistics
+		`^pintle_(requests_(routed|refused|waited)|decision_us)$`) // of Envoy's statistics
 	for _, file := range []string{"monitoring/dashboard.json", "monitoring/alerts.yaml", "operations.md"} {
 		content, err := os.ReadFile("../../../docs/" + file)
 		if err != nil {

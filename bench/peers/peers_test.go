@@ -163,7 +163,12 @@ func TestUnanswered(t *testing.T) {
 func TestPlots(t *testing.T) {
 	all := pictures(append(some(), record{Peer: "envoy", Choice: &choice{TTFT: quantiles{P90: 150},
 		occasion: occasion{Workload: "agents", Fleet: "slow"}}},
+		record{Peer: "pintle-failover", Choice: &choice{TTFT: quantiles{P90: 7},
+			occasion: occasion{Workload: "agents", Fleet: "slow"}}},
 		record{Peer: "envoy", Cost: &cost{setting: setting{KB: 2, Events: 100}, CPU: 1.75}}))
+	if text := all["peers-workloads.svg"]; strings.Contains(text, "failing over") {
+		t.Errorf("the workloads have Pintle failing over, which chooses as Pintle does: %s", text)
+	}
 	all["not measured"] = plot([]string{"a"}, []panel{{values: []float64{-1}}})
 	for name, want := range map[string][]string{
 		"peers-overhead.svg": {peers[0].what, "16 KB", ">12.3<", "16 KB, prompts all new", ">7.5<",

@@ -166,12 +166,24 @@ func pictures(records []record) map[string]string {
 		all["peers-overhead.svg"] = draw(costs)
 	}
 	if len(others) > 0 {
-		all["peers-workloads.svg"] = draw(others)
+		all["peers-workloads.svg"] = draw(chosen(others))
 	}
 	if top != nil {
 		all["peers-ladder.svg"] = draw(ladderPanels(top))
 	}
 	return all
+}
+
+// chosen leaves out those whose choices are not compared by themselves: their figures are in the tables.
+func chosen(panels []panel) []panel {
+	for _, p := range panels {
+		for i, one := range peers {
+			if !one.chooses {
+				p.values[i] = -1
+			}
+		}
+	}
+	return panels
 }
 
 // anyOf is one measurement of a table.

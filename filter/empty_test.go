@@ -46,32 +46,6 @@ func TestAServerIsAwaited(t *testing.T) {
 	})
 }
 
-// TestAServerIsNotAwaitedForEver: after the wait the answer is that of a gateway without servers.
-func TestAServerIsNotAwaitedForEver(t *testing.T) {
-	eachMode(t, func(t *testing.T, m mode) {
-		for _, kind := range requestKinds {
-			t.Run(kind.name, func(t *testing.T) {
-				g := newGateway(t, m, 1, m.configuration(byQueue, untilServers))
-				w := g.workers[0]
-				g.publish(newPool())
-				s := kind.send(w)
-				g.clock.Advance(time.Minute - time.Millisecond)
-				w.Tick()
-				late := kind.send(w)
-				if s.Ended() {
-					t.Fatal("answered before the wait is over")
-				}
-				g.clock.Advance(time.Millisecond)
-				w.Tick()
-				wantError(t, s, 503, "no_endpoints")
-				if late.Ended() {
-					t.Error("the later request was answered with the earlier one")
-				}
-			})
-		}
-	})
-}
-
 // TestWaitsForSnapshotAndServer: a request waits as long as it may as things have come to be, from when it came.
 func TestWaitsForSnapshotAndServer(t *testing.T) {
 	m := modes[0]

@@ -86,31 +86,42 @@ func TestFirstSnapshotIsAwaited(t *testing.T) {
 	})
 }
 
-// TestFirstSnapshotIsNotAwaitedForEver: after the wait the answer is that of a gateway without servers.
-func TestFirstSnapshotIsNotAwaitedForEver(t *testing.T) {
-	eachMode(t, func(t *testing.T, m mode) {
-		for _, kind := range requestKinds {
-			t.Run(kind.name, func(t *testing.T) {
-				g := newGateway(t, m, 1, m.configuration(byQueue, waits))
-				s := kind.send(g.workers[0])
-				g.clock.Advance(2999 * time.Millisecond)
-				g.workers[0].Tick()
-				late := kind.send(g.workers[0])
-				if s.Ended() {
-					t.Fatal("answered before the wait is over")
-				}
-				g.clock.Advance(time.Millisecond)
-				g.workers[0].Tick()
-				wantError(t, s, 503, "no_endpoints")
-				if late.Ended() {
-					t.Error("the later request was answered with the earlier one")
-				}
-				g.clock.Advance(3 * time.Second)
-				g.workers[0].Tick()
-				wantError(t, late, 503, "no_endpoints")
-			})
-		}
-	})
+// TestNothingIsAwaitedForEver: after the wait, for the first snapshot or for a server, the answer is that of a gateway
+// without servers.
+func TestNothingIsAwaitedForEver(t *testing.T) {
+	for _, test := range []struct {
+		name, waits string
+		most        time.Duration
+		prepare     func(g *gateway)
+	}{
+		{"the first snapshot", waits, 3 * time.Second, func(*gateway) {}},
+		{"a server", untilServers, time.Minute, func(g *gateway) { g.publish(newPool()) }},
+	} {
+		eachMode(t, func(t *testing.T, m mode) {
+			for _, kind := range requestKinds {
+				t.Run(test.name+", "+kind.name, func(t *testing.T) {
+					g := newGateway(t, m, 1, m.configuration(byQueue, test.waits))
+					test.prepare(g)
+					s := kind.send(g.workers[0])
+					g.clock.Advance(test.most - time.Millisecond)
+					g.workers[0].Tick()
+					late := kind.send(g.workers[0])
+					if s.Ended() {
+						t.Fatal("answered before the wait is over")
+					}
+					g.clock.Advance(time.Millisecond)
+					g.workers[0].Tick()
+					wantError(t, s, 503, "no_endpoints")
+					if late.Ended() {
+						t.Error("the later request was answered with the earlier one")
+					}
+					g.clock.Advance(test.most)
+					g.workers[0].Tick()
+					wantError(t, late, 503, "no_endpoints")
+				})
+			}
+		})
+	}
 }
 
 // TestFollowersHearOfRequestsThatWaited: where no snapshot comes some request waits at any time, and a follower that

@@ -65,9 +65,6 @@ const (
 	refusedPause = 5 * time.Second
 	// maxAnswerBytes bounds an answer. The longest is the one with the names and the topology.
 	maxAnswerBytes = 16 << 20
-	// mostInstances bounds how many instances of a process are remembered; it has one for each worker, for each crash,
-	// and for each new configuration.
-	mostInstances = 1024
 )
 
 // Follower follows one Envoy. What is exported is to be set before Run.
@@ -108,7 +105,7 @@ type Follower struct {
 	topology  uint64
 	named     uint64           // the epoch of the log that they were fetched for
 	kept      journal.Position // by the former process, or that was kept last
-	instances map[uint64]struct{}
+	instances Instances
 	table     Names
 	// refused says that the log has an answer since the last good one that asking again does not change.
 	refused bool
@@ -144,7 +141,7 @@ func (f *Follower) Run(ctx context.Context) {
 		f.Interval = defaultInterval
 	}
 	f.asking.Lock()
-	f.instances = map[uint64]struct{}{}
+	f.instances = Instances{}
 	f.reader.Signs = f.Signs
 	f.reader.Resume(f.From)
 	f.client = &http.Client{Transport: f.Ingest.Transport(), Timeout: askTimeout}
@@ -266,7 +263,7 @@ func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error)
 		event.Event, event.At = e, at
 		event.Old = f.Keep != nil && at.Epoch == f.kept.Epoch && at.Seq < f.kept.Seq
 		if e.Kind == journal.Decision && !e.Relayed {
-			f.remember(e.Instance)
+			f.instances.Note(e.Instance)
 		}
 		f.Sink.Take(&event)
 	})
@@ -275,18 +272,6 @@ func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error)
 		f.Sink.Caught(f.Ingest.Name, after)
 	}
 	return a.More && after != before, nil
-}
-
-// remember takes down that the process has an instance. Where there are too many, all are forgotten: most are gone, and
-// the others decide again.
-func (f *Follower) remember(instance uint64) {
-	if _, known := f.instances[instance]; known {
-		return
-	}
-	if len(f.instances) == mostInstances {
-		clear(f.instances)
-	}
-	f.instances[instance] = struct{}{}
 }
 
 // leave passes on that the instances of the former process are gone.

@@ -64,8 +64,8 @@ func TestInstancesOfManyConfigurations(t *testing.T) {
 	e.decide("m", 1)
 	expect(t, s, "decided m other")
 	f.asking.Lock()
-	for instance := uint64(1000); len(f.instances) < mostInstances; instance++ {
-		f.instances[instance] = struct{}{}
+	for instance := uint64(1000); len(f.instances) < MostInstances; instance++ {
+		f.instances.Note(instance)
 	}
 	f.asking.Unlock()
 	e.configure()

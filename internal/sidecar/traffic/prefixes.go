@@ -12,12 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-const (
-	// prefixEntries bounds the blocks that are known of all endpoints, some 33 MiB.
-	prefixEntries = 1 << 20
-	// mostOwn bounds the instances of filters that are known to be of the Envoys that are followed.
-	mostOwn = 1 << 10
-)
+// prefixEntries bounds the blocks that are known of all endpoints, some 33 MiB.
+const prefixEntries = 1 << 20
 
 // prefixes are what is believed of the prompts that endpoints have, as the workers of Envoys believe it: by the same
 // package and from the same events, those of other gateways among them.
@@ -26,7 +22,7 @@ type prefixes struct {
 	// chains is in how many ways prompts were cut at most, block the length in bytes of those of the first way.
 	chains, block int
 	// own are the instances whose events come from the Envoy itself: what others have of them is passed over.
-	own map[uint64]struct{}
+	own follow.Instances
 	// told are the endpoints that said how much they have room for; what is believed of the others is a default.
 	told    map[string]struct{}
 	indexes []uint16
@@ -36,7 +32,7 @@ type prefixes struct {
 func newPrefixes() *prefixes {
 	return &prefixes{
 		State: state.New(state.Options{Prefix: true, PrefixLimits: state.PrefixLimits{Entries: prefixEntries}}),
-		own:   map[uint64]struct{}{},
+		own:   follow.Instances{},
 		told:  map[string]struct{}{},
 	}
 }
@@ -45,26 +41,14 @@ func newPrefixes() *prefixes {
 func (p *prefixes) take(e *follow.Event) {
 	if e.Kind == journal.Decision {
 		if !e.Relayed {
-			p.owns(e.Instance)
+			p.own.Note(e.Instance)
 		}
 		p.cut(e.Chains)
 	}
-	if _, own := p.own[e.Instance]; own && e.Relayed {
+	if e.Relayed && p.own.Has(e.Instance) {
 		return
 	}
 	p.Apply(e.Event)
-}
-
-// owns takes down that an instance is of an Envoy that is followed. Where there are too many, all are forgotten: most
-// are gone, and the others decide again.
-func (p *prefixes) owns(instance uint64) {
-	if _, known := p.own[instance]; known {
-		return
-	}
-	if len(p.own) == mostOwn {
-		clear(p.own)
-	}
-	p.own[instance] = struct{}{}
 }
 
 // cut takes down how a prompt was cut.

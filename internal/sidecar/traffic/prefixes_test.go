@@ -8,6 +8,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/snapshot"
@@ -148,12 +149,9 @@ func TestNoPrefixes(t *testing.T) {
 // this one's requests count for new.
 func TestPrefixesOfManyInstances(t *testing.T) {
 	f := newFixtureWith(t, Options{Prefixes: true})
-	for instance := range uint64(mostOwn + 1) {
+	for instance := range uint64(follow.MostInstances + 1) {
 		f.prompt("vllm-0", false, 1+instance, 1)
 	}
-	f.prompt("vllm-1", true, mostOwn+1, 7, 8, 9)
+	f.prompt("vllm-1", true, follow.MostInstances+1, 7, 8, 9)
 	f.wantPrefixes("after many instances", "vllm-1", Prefixes{})
-	if n := len(f.prefixes.own); n > mostOwn {
-		t.Errorf("%d instances are known, want at most %d", n, mostOwn)
-	}
 }

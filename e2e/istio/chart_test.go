@@ -234,6 +234,7 @@ func TestChartValues(t *testing.T) {
 		`{failing: {policy: never}}`, `{held: {maxBytes: 1}}`, `{held: {bytes: 1048576}}`, `{startup: {for: 1s}}`,
 		`{management: drop}`, `{unreadable: drop}`, `{strip: x-a}`, `{subset: body}`, `{shadow: []}`,
 		`{sidecar: {asked: {cluster: a}}}`, `{sidecar: {config: []}}`,
+		`{sidecar: {config: {admin: {public: ":9000"}}}}`, `{empty: {for: 1s}}`,
 		`{sidecar: {volumes: [{}]}}`, `{sidecar: {volumeMounts: [{name: a}]}}`, `{gateway: {prometheusNamespace: "a b"}}`,
 		`{tls: {sni: a}}`, `{gateway: {api: 1}}`, `{gateway: {concurrency: null}}`, `{gateway: {maxHeapBytes: null}}`,
 		`{gateway: {terminationGracePeriodSeconds: null}}`, `{gateway: {prometheusNamespace: null}}`,

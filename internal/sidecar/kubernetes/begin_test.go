@@ -51,17 +51,13 @@ func TestWatchThatLists(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := &watcher{changed: func() {}}
+			told := make(chan watch.Event, len(test.events))
 			source := w.observed(&cache.ListWatch{
 				ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 					return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("forbidden"))
 				},
 				WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
-					events := make(chan watch.Event, len(test.events))
-					for _, e := range test.events {
-						events <- e
-					}
-					close(events)
-					return watch.NewProxyWatcher(events), nil
+					return watch.NewProxyWatcher(told), nil
 				},
 			})
 			_, _ = source.ListWithContext(t.Context(), metav1.ListOptions{})
@@ -72,6 +68,10 @@ func TestWatchThatLists(t *testing.T) {
 			if begins(test.options) && w.failure() == nil {
 				t.Error("an opened watch ends the failure of the list")
 			}
+			for _, e := range test.events {
+				told <- e
+			}
+			close(told)
 			var got []string
 			for e := range events.ResultChan() {
 				if status, ok := e.Object.(*metav1.Status); ok {

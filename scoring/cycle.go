@@ -192,11 +192,16 @@ func (c *Cycle) Prefill() *Endpoint {
 func (c *Cycle) Encode() *Endpoint {
 	primary := c.plan.handler.Primary(c)
 	for i := range c.results {
-		if r := &c.results[i]; i != primary && r.State == Picked && !c.IsPrefill(i) {
-			return r.Picked[0]
+		if c.encoded(i, primary) {
+			return c.results[i].Picked[0]
 		}
 	}
 	return nil
+}
+
+// encoded reports whether a profile chose the endpoints of the encode stage, where primary chose who serves.
+func (c *Cycle) encoded(profile, primary int) bool {
+	return profile != primary && c.results[profile].State == Picked && !c.IsPrefill(profile)
 }
 
 // IsPrefill reports whether a profile is that of the prefill stage.

@@ -44,7 +44,7 @@ func (p *Plan) Record(c *Cycle, event *journal.Event) {
 	}
 	var encode *Endpoint
 	for i := range c.results {
-		if i == primary || c.results[i].State != Picked || c.IsPrefill(i) {
+		if !c.encoded(i, primary) {
 			continue
 		}
 		for _, e := range c.results[i].Picked {

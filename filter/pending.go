@@ -37,6 +37,9 @@ func (p *plugin) patience() int64 {
 	return 0
 }
 
+// awaitsServers reports whether the request may wait for servers, once, as things are.
+func (s *stream) awaitsServers() bool { return !s.pending.waited && s.plugin.patience() > 0 }
+
 // mustWait reports whether the request is to wait, for servers or for a plug-in that has a long journal to read. To be
 // asked with the pool refreshed; now is when the request would be decided.
 func (s *stream) mustWait(now int64) bool {
@@ -44,7 +47,7 @@ func (s *stream) mustWait(now int64) bool {
 	switch {
 	case len(p.waiting) >= mostWaiting:
 		return false
-	case !s.pending.waited && p.patience() > 0:
+	case s.awaitsServers():
 		return true
 	}
 	// Who comes while others wait for the journal waits with them: its parts are read in ticks.
@@ -58,7 +61,7 @@ func (s *stream) wait(then func() hostcalls.Action) hostcalls.Action {
 	s.phase = waiting
 	s.pending.then, s.pending.since = then, hostcalls.Now()
 	p.waiting = append(p.waiting, s)
-	if p.patience() > 0 {
+	if s.awaitsServers() {
 		p.stats.waited.Add(1)
 	}
 	if len(p.waiting) == 1 {

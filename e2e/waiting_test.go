@@ -10,9 +10,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestFirstSnapshotIsNotAwaitedForEver: where no snapshot comes, requests of all kinds are refused once the wait is
-// over, beside those whose clients have left; and when one has come they are served.
-func TestFirstSnapshotIsNotAwaitedForEver(t *testing.T) {
+// TestNothingIsAwaitedForEver: where no snapshot comes, and then none that has a server, requests of all kinds are
+// refused once the wait is over, beside those whose clients have left; and when a server has come they are served.
+func TestNothingIsAwaitedForEver(t *testing.T) {
 	requests := []struct{ method, path, body string }{
 		{http.MethodPost, chatPath, chatBody}, {http.MethodGet, "/v1/models", ""}, {http.MethodPost, "/what", "x"},
 	}
@@ -25,7 +25,8 @@ func TestFirstSnapshotIsNotAwaitedForEver(t *testing.T) {
 	for _, cell := range harness.Cells() {
 		t.Run(cell.String(), func(t *testing.T) {
 			t.Parallel()
-			plugin := map[string]any{"config": harness.Document(1), "startup": map[string]any{"wait": "2s"}}
+			plugin := map[string]any{"config": harness.Document(1), "startup": map[string]any{"wait": "2s"},
+				"empty": map[string]any{"wait": "1s"}}
 			envoy := startEnvoy(t, harness.Options{}, cell, []string{server.Address}, plugin)
 			send := func(status int) {
 				var all sync.WaitGroup
@@ -44,6 +45,8 @@ func TestFirstSnapshotIsNotAwaitedForEver(t *testing.T) {
 				client := harness.Client(t, false)
 				go func() { _, _ = client.Do(request.WithContext(ctx)) }()
 			}
+			send(http.StatusServiceUnavailable)
+			envoy.Publish(t)
 			send(http.StatusServiceUnavailable)
 			envoy.Publish(t, harness.Endpoint{Name: "scripted", Address: server.Address})
 			send(http.StatusOK)

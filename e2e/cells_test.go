@@ -185,6 +185,7 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 		{Name: "prefix", Plugin: alone("prefix-cache-scorer")},
 		{Name: "growing", Plugin: growing},
 		{Name: "virtual", Plugin: virtualModels()},
+		{Name: "salted", Plugin: salted("secret", saltSecret)},
 		{Name: "small", Plugin: fresh, MaxBodyBytes: smallBody},
 		{Name: "debug", Plugin: explained},
 		{Name: "nobody", Plugin: map[string]any{"config": harness.Document(1, label)}},

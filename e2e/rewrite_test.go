@@ -179,7 +179,17 @@ func TestNoRewrite(t *testing.T) {
 // carry sends a body in a passage and returns what sim-0 received.
 func (f *fixture) carry(t *testing.T, client *http.Client, p passage, body string) sim.Received {
 	t.Helper()
-	request := harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, p.chunked)
+	return f.carryTo(t, "requests", "", client, p, body)
+}
+
+// carryTo is carry to another listener, of a team.
+func (f *fixture) carryTo(t *testing.T, listener, team string, client *http.Client, p passage,
+	body string) sim.Received {
+	t.Helper()
+	request := harness.Request(t, http.MethodPost, f.URL(listener, chatPath), body, p.chunked)
+	if team != "" {
+		request.Header.Set("X-Team", team)
+	}
 	if p.trailers {
 		request.Trailer = http.Header{"X-Checksum": {"abc"}}
 	}

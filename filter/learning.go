@@ -26,7 +26,7 @@ func (s *stream) notePrompt(body []byte) {
 		return
 	}
 	prompt := scoring.PrecisePrompt{API: api, Chain: chain.ID, Blocks: chain.Blocks,
-		TextBytes: int(s.cycle.Request.TextBytes()), Body: body}
+		TextBytes: int(s.cycle.Request.TextBytes()), Body: s.salted(body)}
 	if len(p.learning)+prompt.Bytes() > mostLearning {
 		s.stats.prefixSkipped.Add(1)
 		return

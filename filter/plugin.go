@@ -63,6 +63,9 @@ func (p *plugin) Start(configuration []byte) error {
 	if err == nil {
 		p.token, err = config.IngestToken(environment)
 	}
+	if err == nil {
+		err = config.LacksSecret()
+	}
 	if err != nil {
 		var mistakes strictjson.Mistakes
 		if errors.As(err, &mistakes) {

@@ -37,6 +37,10 @@ func (s *stream) askPrefix(body []byte) (action hostcalls.Action, asked bool) {
 	if api == "" {
 		return hostcalls.Continue, false
 	}
+	// Servers tell of prompts by the salts that they got. A body that cannot be read is refused with the answer.
+	if s.config.Plan.Salts() && s.read(body, hostcalls.Now()) == nil {
+		body = s.salted(body)
+	}
 	return s.sendPrefix(api, body), true
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
-	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -69,20 +68,28 @@ func (s *stream) publishHeaders(editable bool) {
 	}
 }
 
-// rewriteModel writes the model that was decided on into the body, if it is another than the client's. Nothing else in
-// the body changes.
-func (s *stream) rewriteModel(body []byte) {
-	if s.cycle.Request.Model == s.request.Model || !s.request.HasModel {
-		return
+// rewrite writes into the body the model that was decided on, if it is another than the client's, and the salt that the
+// plan gave the request. Nothing else in the body changes. It reports whether Envoy took it.
+func (s *stream) rewrite(body []byte) bool {
+	patch, end := s.request.AppendRewritten(s.patch[:0], body, s.cycle.Request.Model)
+	if s.patch = patch; end == 0 {
+		return true
 	}
-	span := s.request.ModelSpan
-	s.patch = append(s.patch[:0], body[:span.Start]...)
-	s.patch = openai.AppendQuoted(s.patch, s.cycle.Request.Model)
-	if err := hostcalls.ReplaceRequestBodyStart(int(span.End), s.patch); err != nil {
-		s.check(err)
-		return
+	if hostcalls.ReplaceRequestBodyStart(end, s.patch) != nil {
+		return false
 	}
-	s.stateLength(len(body) - int(span.End) + len(s.patch))
+	s.stateLength(len(body) - end + len(s.patch))
+	return true
+}
+
+// salted is the body, which has been read, with the salt that the plan gave the request; body itself without one.
+func (s *stream) salted(body []byte) []byte {
+	patch, end := s.request.AppendRewritten(s.patch[:0], body, s.request.Model)
+	if s.patch = patch; end == 0 {
+		return body
+	}
+	s.patch = append(s.patch, body[end:]...)
+	return s.patch
 }
 
 // check logs a refusal of Envoy to take the decision. The request then finds no upstream, rather than a wrong one.

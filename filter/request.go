@@ -103,6 +103,8 @@ var (
 		Message: "the request's headers could not be read from Envoy"}
 	bodyUnreadable = &scoring.Failure{Status: 500, Reason: "internal_error",
 		Message: "the request body could not be read back from Envoy"}
+	bodyNotTaken = &scoring.Failure{Status: 500, Reason: "internal_error",
+		Message: "Envoy does not take the body as it is to leave"}
 )
 
 // passUnread passes a request on by its headers, once there is a snapshot.
@@ -174,11 +176,8 @@ func (s *stream) decide() hostcalls.Action {
 
 // route judges the body and sends the request where it goes; the decision began at started.
 func (s *stream) route(body []byte, started int64) hostcalls.Action {
-	s.begin(started)
-	s.history.catchUp(&s.pool, s.cycle.Request.Now)
-	s.request.Want(s.config.BodyKeys)
-	s.request.KeepBilling(s.pool.KeepsBilling())
-	if failure := s.cycle.Request.Read(&s.request, s.operation.API, body); failure != nil {
+	s.history.catchUp(&s.pool, started)
+	if failure := s.read(body, started); failure != nil {
 		if s.encoded {
 			return s.pass(s.editable())
 		}
@@ -192,8 +191,10 @@ func (s *stream) route(body []byte, started int64) hostcalls.Action {
 		s.reportModels()
 		return s.refuse(failure)
 	}
+	if !s.rewrite(body) {
+		return s.refuse(bodyNotTaken)
+	}
 	s.settle()
-	s.rewriteModel(body)
 	s.publish(endpoints, s.editable())
 	s.publishHeaders(s.editable())
 	s.primary, s.prefill, s.encode = endpoints[0], s.cycle.Prefill(), s.cycle.Encode()
@@ -210,6 +211,18 @@ func (s *stream) route(body []byte, started int64) hostcalls.Action {
 		s.stats.decisionMicros.Record(uint64(max(hostcalls.Now()-started, 0)) / 1000)
 	}
 	return hostcalls.Continue
+}
+
+// read readies the workplace for a request with a body that is decided now.
+func (s *stream) read(body []byte, now int64) *scoring.Failure {
+	s.begin(now)
+	s.request.Want(s.config.BodyKeys)
+	s.request.KeepBilling(s.pool.KeepsBilling())
+	if failure := s.cycle.Request.Read(&s.request, s.operation.API, body); failure != nil {
+		return failure
+	}
+	s.config.Plan.Salt(s.cycle)
+	return nil
 }
 
 // editable reports whether a held request's headers can still be edited: not when they already wait in Envoy's buffer

@@ -105,7 +105,10 @@ func (s *scanner) setting(k key) {
 	case keyUser:
 		s.user = s.optionalString()
 	case keyCacheSalt:
+		s.peek()
+		start := s.pos
 		s.cacheSalt = s.optionalString()
+		s.saltSpan = span(start, s.pos)
 	case keyExtraKey:
 		s.extraKey = s.otherString()
 	case keyLoRAPath:

@@ -58,7 +58,11 @@ type Request struct {
 	// cache_salt, SGLang the others beside it, as extra_key (RadixKey in sglang/srt/mem_cache/radix_cache.py) and as
 	// lora_path, the adapter where the model names none.
 	CacheSalt, ExtraKey, LoRAPath string
-	PreviousResponseID            string
+	// SentSalt is the client's cache_salt, which SetCacheSalt leaves as it is. SaltSpan is its JSON value, whatever that
+	// is; it is empty without the key.
+	SentSalt           string
+	SaltSpan           Span
+	PreviousResponseID string
 
 	// Chars and Bytes are the Unicode characters and UTF-8 bytes of all prompt text after decoding.
 	Chars, Bytes int
@@ -75,6 +79,7 @@ type Request struct {
 	Segments          []Segment
 	SegmentsTruncated bool
 
+	salted bool     // SetCacheSalt was called
 	wanted []string // the strings of the keys that Want named
 	state  *state
 }
@@ -142,6 +147,7 @@ func (r *Request) finish() {
 	r.MaxTokens = s.answerLimit()
 	r.User = r.state.name(0, &s.user)
 	r.CacheSalt = r.state.name(1, &s.cacheSalt)
+	r.SentSalt, r.SaltSpan = r.CacheSalt, s.saltSpan
 	r.PreviousResponseID = r.state.name(2, &s.previousID)
 	r.ExtraKey = r.state.name(4, &s.extraKey)
 	r.LoRAPath = r.state.name(5, &s.loraPath)

@@ -50,6 +50,7 @@ type extraction struct {
 
 	modelBad            bool
 	modelAt             int
+	saltSpan            Span
 	stream, streamUsage bool
 	maxTokens           [limits]limit
 	// found are the values of wants.

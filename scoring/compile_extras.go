@@ -184,6 +184,9 @@ func (c *compiler) addHooks() {
 		if part, ok := c.plugins[i].plugin.(ResponsesPart); ok {
 			c.addResponses(&c.plugins[i], part)
 		}
+		if salter, ok := c.plugins[i].plugin.(Salter); ok {
+			c.addSalter(&c.plugins[i], salter)
+		}
 		if reporter, ok := c.plugins[i].plugin.(Reporter); ok {
 			c.plan.reporters = append(c.plan.reporters, reporter)
 		}

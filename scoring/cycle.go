@@ -35,6 +35,7 @@ type Cycle struct {
 	predictions    []Prediction
 	loads          []float64 // scratch, as is
 	one            [1]*Endpoint
+	salt           []byte // of the request, where the plan gives it one
 	media          []int32
 	mediaKnown     bool
 	ids            int

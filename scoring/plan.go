@@ -37,6 +37,7 @@ type Plan struct {
 	media          MediaEstimate
 	responseHooks  []ResponseHook
 	responses      *ResponsesStore
+	salter         Salter
 	precise        *PreciseIndex
 	requestHeaders []string
 	ownedHeaders   []string

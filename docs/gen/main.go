@@ -53,6 +53,7 @@ var folders = []struct{ name, title, says string }{
 	{"data", "Data layer", "how the sidecar finds servers and reads them"},
 	{"parsers", "Parsers", "which requests are read, and as which API"},
 	{"stores", "Stores", "where conversations are kept"},
+	{"salts", "Salts", "whose prompts are kept apart in the servers' caches"},
 }
 
 // sharedFolders have parameters that plug-ins of several folders read, in structs named in shared.

@@ -183,6 +183,7 @@ func (x *Explainer) read(request Request, api openai.API) *scoring.Failure {
 		}
 		return failure
 	}
+	x.plan.Salt(x.cycle)
 	r.Precise = x.fleet.precise(x.plan, r.Model)
 	return nil
 }

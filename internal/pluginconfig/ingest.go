@@ -83,11 +83,25 @@ func (c *Config) IngestToken(variable func(name string) (value string, ok bool))
 	}
 	token, ok := variable(name)
 	if !ok {
-		return "", strictjson.Mistakes{"ingest.tokenEnv: the module's environment has no " + name +
-			"; name it in vm_config.environment_variables or in a WasmPlugin's vmConfig.env"}
+		return "", notInEnvironment("ingest.tokenEnv", name)
 	}
 	if mistake := tokenMistake(token); mistake != "" {
 		return "", strictjson.Mistakes{"ingest.tokenEnv: the token in " + name + " " + mistake}
 	}
 	return token, nil
+}
+
+// notInEnvironment says that the variable that a key names is not there.
+func notInEnvironment(key, name string) strictjson.Mistakes {
+	return strictjson.Mistakes{key + ": the module's environment has no " + name +
+		"; name it in vm_config.environment_variables or in a WasmPlugin's vmConfig.env"}
+}
+
+// LacksSecret says which secret the environment that the configuration was read in does not hold, nil if none is
+// missing. Only where requests are salted is that a mistake.
+func (c *Config) LacksSecret() error {
+	if name := c.Plan.LacksSecret(); name != "" {
+		return notInEnvironment("config: secretEnv", name)
+	}
+	return nil
 }

@@ -180,6 +180,10 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	}
 	root.Close()
 	c.compile(config, settings)
+	if c.PassUnreadable && c.Plan.Salts() {
+		root.Mistake("unreadable", strconv.Quote("pass")+" lets requests go on without the salts of "+
+			"tenant-cache-salt, as their bodies cannot be changed; refuse is right")
+	}
 	c.readShadow(shadow, root.Raw("shadow"), settings)
 	return c, document.Err()
 }

@@ -137,6 +137,10 @@ func TestParseMistakes(t *testing.T) {
 			[]string{`ingest.tokenEnv: "" is no name of an environment variable`}},
 		{"impossible variable", `{"ingest": {"port": 1, "tokenEnv": "A=B"}}`,
 			[]string{`ingest.tokenEnv: "A=B" is no name of an environment variable`}},
+		{"salts that would be passed by", `{"unreadable": "pass", "config": {"plugins": [{"type": "tenant-cache-salt",
+			"parameters": {"tenantHeader": "x-team", "secret": "0123456789abcdef"}}]}}`,
+			[]string{`unreadable: "pass" lets requests go on without the salts of tenant-cache-salt, as their bodies ` +
+				"cannot be changed; refuse is right"}},
 		{"empty socket", `{"ingest": {"socket": "", ` + token + `}}`,
 			[]string{`ingest.socket: is empty; give the path of the ingest listener's socket`}},
 		{"short token", `{"ingest": {"port": 1, "token": "1234567"}}`,

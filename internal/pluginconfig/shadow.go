@@ -53,5 +53,8 @@ func (c *Config) ShadowWarnings() (warnings []string) {
 		}
 		warnings = append(warnings, "shadow: "+w)
 	}
+	if c.Shadow.Salts() {
+		warnings = append(warnings, "shadow: tenant-cache-salt has no effect: requests leave as config says")
+	}
 	return warnings
 }

@@ -64,6 +64,9 @@ func TestShadowWarnings(t *testing.T) {
 			"shadow: precise-prefix-cache-scorer: the sidecar goes by config alone"},
 		{"conversations", `{"shadow": {"config": {"featureGates": ["prepareDataPlugins"], "plugins": [
 			{"type": "responses-store"}]}}}`, "shadow: responses-store: the sidecar goes by config alone"},
+		{"salts", `{"shadow": {"config": {"plugins": [{"type": "tenant-cache-salt", "parameters":
+			{"tenantHeader": "x-team", "secret": "0123456789abcdef"}}]}}}`,
+			"shadow: tenant-cache-salt has no effect: requests leave as config says"},
 	} {
 		c, err := Parse([]byte(tc.text))
 		if err != nil {

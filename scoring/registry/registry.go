@@ -13,6 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/scoring/pickers"
 	"github.com/pintle-dev/pintle/scoring/producers"
 	"github.com/pintle-dev/pintle/scoring/reporters"
+	"github.com/pintle-dev/pintle/scoring/salts"
 	"github.com/pintle-dev/pintle/scoring/scorers"
 	"github.com/pintle-dev/pintle/scoring/selectors"
 	"github.com/pintle-dev/pintle/scoring/stores"
@@ -130,4 +131,6 @@ var Plugins = []scoring.Registration{
 	{Type: "vllmhttp-parser", New: parsers.NewVllmhttpParser},
 
 	{Type: "responses-store", New: stores.NewResponsesStore},
+
+	{Type: "tenant-cache-salt", New: salts.NewTenantCacheSalt},
 }

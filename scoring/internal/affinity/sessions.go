@@ -206,7 +206,7 @@ func (s *source) field(body *openai.Request) string {
 	case fromUser:
 		return body.User
 	case fromSalt:
-		return body.CacheSalt
+		return body.SentSalt
 	case fromPrevious:
 		return body.PreviousResponseID
 	}

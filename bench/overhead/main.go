@@ -37,6 +37,8 @@ type options struct {
 	// redis is the URL of the store's Redis, empty for memory.
 	store bool
 	redis string
+	// salts compares the shipped configuration with itself and tenant-cache-salt.
+	salts bool
 	// precise compares the approximate prefix scorer with exact prefix caches, which requests wait for or not.
 	precise bool
 	gap     time.Duration
@@ -58,7 +60,8 @@ func parseFlags(args []string) (options, error) {
 	var seconds float64
 	f := flag.NewFlagSet("overhead", flag.ContinueOnError)
 	f.IntVar(&o.rounds, "rounds", 5, "rounds for each body and Envoy")
-	f.Float64Var(&seconds, "seconds", 3, "length of a round; whole seconds but for -follow, -replicate and -store")
+	f.Float64Var(&seconds, "seconds", 3, "length of a round; whole seconds but for -follow, -replicate, -store "+
+		"and -salts")
 	f.Func("sizes", "sizes of bodies in KB, a comma list (default 2,16,400)", func(text string) (err error) {
 		o.sizes, err = parseSizes(text)
 		return err
@@ -77,6 +80,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.elsewhere, "elsewhere", 500, "with -replicate: of how many requests/s the other gateway tells")
 	f.BoolVar(&o.store, "store", false,
 		"measure what responses-store costs requests that do not need it instead, and what a second turn takes")
+	f.BoolVar(&o.salts, "salts", false, "measure what tenant-cache-salt costs a request instead")
 	f.StringVar(&o.redis, "redis", "", "with -store: the URL of the store's Redis; without one it is in memory")
 	f.BoolVar(&o.precise, "precise", false,
 		"measure what exact prefix caches add to a request instead; -rounds are requests of each kind")
@@ -122,7 +126,7 @@ func (o options) oneThing() error {
 		set  bool
 	}{
 		{"-stream", o.streams}, {"-journal", o.journal}, {"-follow", o.follow}, {"-replicate", o.replicate},
-		{"-store", o.store}, {"-precise", o.precise},
+		{"-store", o.store}, {"-salts", o.salts}, {"-precise", o.precise},
 	} {
 		if thing.set {
 			asked = append(asked, thing.flag)
@@ -135,7 +139,7 @@ func (o options) oneThing() error {
 }
 
 // paired says that two Envoys are compared over connections that stay open.
-func (o options) paired() bool { return o.follow || o.replicate || o.store || o.precise }
+func (o options) paired() bool { return o.follow || o.replicate || o.store || o.salts || o.precise }
 
 // serverFlags are those of simulated servers that take no time but what reading and answering a request costs them.
 func (o options) serverFlags() []string {

@@ -23,6 +23,7 @@ var bars = map[string]map[int]float64{
 	"followed":    {2: 0.98},
 	"replicated":  {2: 0.97},
 	"stored":      {2: 0.98},
+	"salted":      {2: 0.97},
 }
 
 // results are the rounds of each variant, in the order of the variants.
@@ -143,6 +144,9 @@ func compared(o options) (all []*variant, base string, err error) {
 	case o.store:
 		all, err = storeVariants(o)
 		return all, "that without the store", err
+	case o.salts:
+		all, err = saltVariants(o)
+		return all, "that without salts", err
 	}
 	all = variants(o.module, o.compare)
 	if o.bare {

@@ -57,18 +57,32 @@ func followVariants(module string) []*variant {
 
 // storeVariants are the shipped configuration, and the same with responses-store.
 func storeVariants(o options) ([]*variant, error) {
+	all, err := withAndWithout(o, "stored", map[string]any{"type": "responses-store"})
+	if err == nil {
+		all[1].stored, all[1].redis = true, o.redis
+	}
+	return all, err
+}
+
+// saltVariants are the shipped configuration, and the same with tenant-cache-salt.
+func saltVariants(o options) ([]*variant, error) {
+	return withAndWithout(o, "salted", map[string]any{"type": "tenant-cache-salt",
+		"parameters": map[string]any{"tenantHeader": "x-team", "secret": "a secret of some length"}})
+}
+
+// withAndWithout are the shipped configuration, and the same with a further plug-in, by a name.
+func withAndWithout(o options, name string, plugin map[string]any) ([]*variant, error) {
 	var document map[string]any
 	if err := json.Unmarshal([]byte(shipped.JSON()), &document); err != nil {
 		return nil, err
 	}
 	plugins, _ := document["plugins"].([]any)
-	document["plugins"] = append(plugins, map[string]any{"type": "responses-store"})
+	document["plugins"] = append(plugins, plugin)
 	document["featureGates"] = []string{"prepareDataPlugins"}
-	stored, err := json.Marshal(document)
+	with, err := json.Marshal(document)
 	return []*variant{
 		{name: "without", hold: "pause", module: o.module, document: shipped.JSON(), alone: true},
-		{name: "stored", hold: "pause", module: o.module, document: string(stored), alone: true, stored: true,
-			redis: o.redis},
+		{name: name, hold: "pause", module: o.module, document: string(with), alone: true},
 	}, err
 }
 

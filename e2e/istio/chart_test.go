@@ -240,7 +240,8 @@ func TestChartValues(t *testing.T) {
 		`{gateway: {terminationGracePeriodSeconds: null}}`, `{gateway: {prometheusNamespace: null}}`,
 		`{gateway: {scheduling: {containers: []}}}`, `{gateway: {scheduling: {tolerations: {}}}}`, `{pullSecret: "a b"}`,
 		`{gateway: {api: true}, destination: override-host, service: {host: llm.example.com}}`,
-		`{destination: override-host, service: {host: vllm}}`,
+		`{destination: override-host, service: {host: vllm}}`, `{module: {env: [{value: a}]}}`,
+		`{module: {env: [{name: "a b"}]}}`,
 	} {
 		if _, err := helm(t, values); err == nil {
 			t.Errorf("%s: is taken, want it refused", values)

@@ -148,6 +148,29 @@ func TestChartPod(t *testing.T) {
 	}
 }
 
+// TestChartModuleEnvironment: variables for the module reach the proxy's container, and the module from there.
+func TestChartModuleEnvironment(t *testing.T) {
+	const variable = `{"name":"PINTLE_CACHE_SALT","valueFrom":{"secretKeyRef":{"key":"secret","name":"pintle-salts"}}}`
+	for hold, where := range map[string]struct{ kind, name, want string }{
+		"buffer": {"WasmPlugin", "pintle", `"env":[{"name":"PINTLE_INGEST_TOKEN","valueFrom":"HOST"},` +
+			`{"name":"PINTLE_CACHE_SALT","valueFrom":"HOST"}]`},
+		"pause": {"EnvoyFilter", "pintle-pause", `"host_env_keys":["PINTLE_INGEST_TOKEN","PINTLE_CACHE_SALT"]`},
+	} {
+		t.Run(hold, func(t *testing.T) {
+			objects := chart(t, `{"hold": "`+hold+`", "module": {"env": [`+variable+`]}}`)
+			validate(t, objects)
+			if got := text(t, mesh.Find(objects, where.kind, where.name)); !strings.Contains(got, where.want) {
+				t.Errorf("%s %s: got %s, want %s in it", where.kind, where.name, got, where.want)
+			}
+			proxy := text(t, mesh.Find(objects, "Deployment", "pintle-gateway").At("spec", "template", "spec",
+				"containers", 0, "env"))
+			if !strings.Contains(proxy, variable) {
+				t.Errorf("the proxy's environment: got %s, want %s in it", proxy, variable)
+			}
+		})
+	}
+}
+
 // TestChartPorts: the ingest listener has a port of its own.
 func TestChartPorts(t *testing.T) {
 	for _, port := range []string{"8080", "10001", "10002", "10003", "15021", "15090"} {

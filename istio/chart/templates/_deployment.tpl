@@ -54,6 +54,9 @@ spec:
         - name: PINTLE_INGEST_TOKEN
           valueFrom:
             secretKeyRef: {name: pintle-ingest, key: token}
+        {{- with .Values.module.env }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
         {{- if .Values.gateway.api }}
         - {name: EXIT_ON_ZERO_ACTIVE_CONNECTIONS, value: "true"}
         - {name: ISTIO_BOOTSTRAP_OVERRIDE, value: /etc/istio/custom-bootstrap/custom_bootstrap.json}

@@ -27,8 +27,8 @@ const (
 )
 
 // open starts a gateway that decides by exact prefixes, whose tokens tokenizers says who makes. The sidecar has to find
-// out what it scrapes.
-func open(t *testing.T, tokenizers map[string]any) *gateway {
+// out what it scrapes. more are further plug-ins.
+func open(t *testing.T, tokenizers map[string]any, more ...map[string]any) *gateway {
 	t.Helper()
 	ports, err := harness.FreePorts(2)
 	if err != nil {
@@ -36,11 +36,11 @@ func open(t *testing.T, tokenizers map[string]any) *gateway {
 	}
 	admin, prefix := stack.Address(ports[0]), stack.Address(ports[1])
 	tokenizers["modelName"] = model
-	document := map[string]any{"plugins": []map[string]any{
+	document := map[string]any{"plugins": append([]map[string]any{
 		{"type": "models-data-source"},
 		{"type": "precise-prefix-cache-scorer", "parameters": map[string]any{
 			"tokenProcessorConfig": map[string]any{"blockSize": pageTokens},
-			"indexerConfig":        map[string]any{"tokenizersPoolConfig": tokenizers}}}}}
+			"indexerConfig":        map[string]any{"tokenizersPoolConfig": tokenizers}}}}, more...)}
 	plugin := map[string]any{"config": document, "debug": true,
 		"sidecar": map[string]any{"prefixTimeout": "20s"}} // on a busy machine nothing is quick
 	envoy, err := harness.StartWith(harness.Options{Edit: withSidecar(ports[1])},

@@ -20,14 +20,16 @@ func TestExactPrefixes(t *testing.T) {
 	for _, by := range []struct {
 		name       string
 		tokenizers map[string]any
+		more       []map[string]any
 	}{
-		{"tokens of the engine", map[string]any{}},
+		{"tokens of the engine", map[string]any{}, nil},
 		{"tokens of files", map[string]any{"local": map[string]any{"modelTokenizerMap": map[string]any{
-			model: filepath.Join(home(), "model", "base", "tokenizer.json")}}}},
+			model: filepath.Join(home(), "model", "base", "tokenizer.json")}}}, nil},
+		{"tokens of the engine, salted", map[string]any{}, []map[string]any{servers.Salting()}},
 	} {
 		t.Run(by.name, func(t *testing.T) {
 			server.post(t, "/flush_cache", "")
-			g := open(t, by.tokenizers)
+			g := open(t, by.tokenizers, by.more...)
 			l := servers.Listen(t, server.address, model)
 			for _, name := range []string{model, model + ":" + adapterName} {
 				converse(t, g, l, name)

@@ -59,7 +59,8 @@ func TestSaltedBodies(t *testing.T) {
 					}
 					for _, size := range []int{10, 300_000} {
 						text := strings.Repeat("all work ", size/9+1)
-						body, want := strings.Replace(tc.body, "TEXT", text, 1), strings.Replace(tc.want, "TEXT", text, 1)
+						body := strings.Replace(tc.body, "TEXT", text, 1)
+						want := strings.Replace(tc.want, "TEXT", text, 1)
 						what := fmt.Sprintf("%s, %s, %s, %d bytes", passage.name, tc.name, team, len(body))
 						f.wantArrival(t, what, passage, f.carryTo(t, "salted", team, client, passage, body),
 							strings.Replace(want, "SALT", salt, 1))
@@ -77,7 +78,8 @@ func TestTeamsShareNoCache(t *testing.T) {
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {
 			t.Parallel()
-			server, err := harness.NewServer(sim.Config{Name: "sim-0", Models: models, OutputTokens: 2, Blocks: 1 << 12})
+			server, err := harness.NewServer(
+				sim.Config{Name: "sim-0", Models: models, OutputTokens: 2, Blocks: 1 << 12})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -83,7 +83,8 @@ func TestSaltsKeepPromptsApart(t *testing.T) {
 		g.publish(newPool(1, 0))
 		send := func(team string, want int) {
 			t.Helper()
-			s := g.workers[0].requests.Request(wazerohost.Headers{{":path", "/v1/completions"}, {"x-team", team}}, false)
+			s := g.workers[0].requests.Request(
+				wazerohost.Headers{{":path", "/v1/completions"}, {"x-team", team}}, false)
 			s.Body([]byte(body), true)
 			g.wantRanked(s, address(want))
 			s.SetServer(address(want))

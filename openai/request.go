@@ -58,8 +58,8 @@ type Request struct {
 	// cache_salt, SGLang the others beside it, as extra_key (RadixKey in sglang/srt/mem_cache/radix_cache.py) and as
 	// lora_path, the adapter where the model names none.
 	CacheSalt, ExtraKey, LoRAPath string
-	// SentSalt is the client's cache_salt, which SetCacheSalt leaves as it is. SaltSpan is its JSON value, whatever that
-	// is; it is empty without the key.
+	// SentSalt is the client's cache_salt, which SetCacheSalt leaves as it is. SaltSpan is its JSON value, whatever
+	// that is; it is empty without the key.
 	SentSalt           string
 	SaltSpan           Span
 	PreviousResponseID string

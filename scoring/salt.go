@@ -1,7 +1,7 @@
 package scoring
 
-// Salter is a plug-in that says by which salt the servers are to keep a request's prompt apart in their caches. It takes
-// part by being declared; of several the first does.
+// Salter is a plug-in that says by which salt the servers are to keep a request's prompt apart in their caches. It
+// takes part by being declared; of several the first does.
 type Salter interface {
 	// AppendSalt appends the salt of a request, whose body has been read, to dst: no character of it needs to be
 	// escaped in JSON.

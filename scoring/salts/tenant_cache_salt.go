@@ -13,14 +13,15 @@ import (
 
 // tenantCacheSalt keeps the prompts of tenants apart in the servers' prefix caches. Whoever shares a cache can find out
 // what others have asked: a prompt that begins like one of theirs is answered sooner (CVE-2025-46570). So each request
-// leaves with a cache_salt of its tenant, which servers make part of what they look prompts up by. It takes the place of
-// the client's own, by which it differs within the tenant. Everything here that knows prompts goes by it, too.
+// leaves with a cache_salt of its tenant, which servers make part of what they look prompts up by. It takes the place
+// of the client's own, by which it differs within the tenant. Everything here that knows prompts goes by it, too.
 //
 // It takes part by being declared. Which engines heed a salt for which requests, and what it costs, is in
 // [operations.md](operations.md#keeping-tenants-apart-in-caches).
 //
-// Formula: the 16 bytes of BLAKE2s, keyed by BLAKE2s-256 of the secret, of the tenant, a zero byte and the JSON value of
-// the client's cache_salt, in base64url. Without the client's, and where that is null, nothing follows the zero byte.
+// Formula: the 16 bytes of BLAKE2s, keyed by BLAKE2s-256 of the secret, of the tenant, a zero byte and the JSON value
+// of the client's cache_salt, in base64url. Without the client's, and where that is null, nothing follows the zero
+// byte.
 //
 // Missing data: requests without the header are one tenant, which shares no cache with those that have it.
 //
@@ -80,8 +81,8 @@ func NewTenantCacheSalt(b *scoring.Builder) scoring.Plugin {
 	return s
 }
 
-// keyed is the function that makes salts with a secret of any length. Its 16 bytes are enough for tenants never to share
-// one by chance.
+// keyed is the function that makes salts with a secret of any length. Its 16 bytes are enough for tenants never to
+// share one by chance.
 func keyed(secret string) hash.Hash {
 	key := blake2s.Sum256([]byte(secret))
 	mac, err := blake2s.New128(key[:])

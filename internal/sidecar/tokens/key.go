@@ -19,7 +19,7 @@ func (p *Prompt) key() (k cacheKey) {
 		flags[3] = bit(*p.AddSpecial)
 	}
 	parts := [][]byte{[]byte(p.Model), flags, []byte(p.Text), p.Messages, p.Tools, p.Choice, p.Documents,
-		[]byte(p.Template), values, p.Processor, p.MediaIO}
+		[]byte(p.Template), values, p.Processor, p.MediaIO, p.Reasoning, p.Task, p.InputIDs, p.Effort, p.Format}
 	for i := range k {
 		var h maphash.Hash
 		h.SetSeed(seeds[i])

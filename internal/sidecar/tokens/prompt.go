@@ -28,6 +28,9 @@ type Prompt struct {
 	TemplateValues map[string]json.RawMessage
 	// Processor and MediaIO are mm_processor_kwargs and media_io_kwargs, by which media become more or fewer tokens.
 	Processor, MediaIO json.RawMessage
+	// Reasoning, Task and InputIDs are keys by which SGLang makes a chat another prompt, and vLLM does not. Effort and
+	// Format are reasoning_effort and response_format as the client wrote them, for engines that are handed all keys.
+	Reasoning, Task, InputIDs, Effort, Format json.RawMessage
 	// AddGeneration has the template end with the beginning of an answer; Continue has it end within the last message.
 	AddGeneration, Continue bool
 	// AddSpecial has the tokenizer add what begins and ends a text; nil leaves it to the API.
@@ -53,7 +56,9 @@ type body struct {
 	AddSpecial       *bool
 	Truncate, Embeds json.RawMessage
 	Suffix, ExtraKey json.RawMessage
-	LoRAPath         json.RawMessage
+	LoRAPath, Format json.RawMessage
+	Reasoning, Task  json.RawMessage
+	InputIDs         json.RawMessage
 }
 
 // read reads a request in one pass. Of a key that stands there twice the last one counts.
@@ -145,6 +150,14 @@ func (b *body) field(key string) any {
 		return &b.ExtraKey
 	case "lora_path":
 		return &b.LoRAPath
+	case "response_format":
+		return &b.Format
+	case "reasoning":
+		return &b.Reasoning
+	case "task":
+		return &b.Task
+	case "input_ids":
+		return &b.InputIDs
 	}
 	return nil
 }
@@ -185,9 +198,8 @@ func Read(api string, content []byte) (*Prompt, error) {
 	if given(b.Tools) {
 		p.Tools, p.Choice = b.Tools, b.Choice
 	}
-	if given(b.Documents) {
-		p.Documents = b.Documents
-	}
+	p.Documents, p.Format, p.Effort = orNil(b.Documents), orNil(b.Format), orNil(b.Effort)
+	p.Reasoning, p.Task, p.InputIDs = orNil(b.Reasoning), orNil(b.Task), orNil(b.InputIDs)
 	p.TemplateValues, p.Processor, p.MediaIO = b.TemplateValues, b.Processor, b.MediaIO
 	p.addEffort(b.Effort)
 	return p, nil
@@ -205,6 +217,13 @@ func (p *Prompt) without(keys ...string) (fields map[string]json.RawMessage, err
 }
 
 func given(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
+
+func orNil(raw json.RawMessage) json.RawMessage {
+	if !given(raw) {
+		return nil
+	}
+	return raw
+}
 
 // readText reads the prompt of a completion: one text, or one list of tokens.
 func (p *Prompt) readText(b *body) error {

@@ -4,10 +4,11 @@ import "encoding/json"
 
 // plain reports whether SGLang renders a chat as vLLM does: one of texts by system, user and assistant that asks for an
 // answer. In all others it goes by rules of its own for tools, their calls and results, for parts, developers and what
-// ends with an assistant, and by no rule at all for templates and documents that come with a request (SGLang 0.5.23,
-// serving_chat.py).
+// ends with an assistant, by keys that vLLM does not know, and by no rule at all for templates and documents that come
+// with a request (SGLang 0.5.23, serving_chat.py).
 func (p *Prompt) plain() bool {
-	if !p.AddGeneration || p.Continue || p.Tools != nil || p.Documents != nil || p.Template != "" {
+	if !p.AddGeneration || p.Continue || p.Tools != nil || p.Documents != nil || p.Template != "" ||
+		p.Reasoning != nil || p.Task != nil || p.InputIDs != nil {
 		return false
 	}
 	if _, ok := p.TemplateValues["reasoning_effort"]; ok {

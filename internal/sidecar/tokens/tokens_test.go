@@ -45,7 +45,7 @@ func TestRead(t *testing.T) {
 			"add_generation_prompt":false}`,
 			Prompt{Chat: true, Messages: json.RawMessage("[1]"), Tools: json.RawMessage("[2]"), Continue: true}, nil},
 		{"effort", APIChat, `{"messages":[1],"reasoning_effort":"low","chat_template_kwargs":{"a":1}}`,
-			Prompt{Chat: true, Messages: json.RawMessage("[1]"), AddGeneration: true,
+			Prompt{Chat: true, Messages: json.RawMessage("[1]"), AddGeneration: true, Effort: json.RawMessage(`"low"`),
 				TemplateValues: map[string]json.RawMessage{"reasoning_effort": json.RawMessage(`"low"`),
 					"enable_thinking": json.RawMessage("true"), "a": json.RawMessage("1")}}, nil},
 		{"values twice", APIChat, `{"messages":[1],"chat_template_kwargs":{"a":1},"chat_template_kwargs":{"b":2}}`,
@@ -294,7 +294,10 @@ func TestKeysDiffer(t *testing.T) {
 		`{"messages":[1],"add_special_tokens":false}`, `{"messages":[1],"add_generation_prompt":false}`,
 		`{"messages":[1],"continue_final_message":true}`, `{"messages":[1],"chat_template_kwargs":{"a":1}}`,
 		`{"messages":[1],"tools":[1],"tool_choice":"none"}`, `{"messages":[1],"mm_processor_kwargs":{"a":1}}`,
-		`{"messages":[1],"media_io_kwargs":{"a":1}}`,
+		`{"messages":[1],"media_io_kwargs":{"a":1}}`, `{"messages":[1],"reasoning":{"effort":"low"}}`,
+		`{"messages":[1],"task":"title"}`, `{"messages":[1],"input_ids":[1]}`, `{"messages":[1],"reasoning_effort":"low"}`,
+		`{"messages":[1],"chat_template_kwargs":{"reasoning_effort":"low","enable_thinking":true}}`,
+		`{"messages":[1],"response_format":{"type":"json_object"}}`,
 	} {
 		p, err := Read(APIChat, []byte(body))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // Server is a model server that can be asked.
@@ -65,13 +66,15 @@ func (b *engines) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 		return Encoded{}, ErrNone("no server")
 	}
 	var err error
-	for _, s := range servers {
+	for i, s := range servers {
 		var question []byte
 		if question, err = s.question(p); err != nil {
 			return Encoded{}, err
 		}
 		var answer tokenized
-		if err = post(ctx, &s, "/tokenize", question, &answer); err == nil {
+		asking, cancel := share(ctx, len(servers)-i)
+		err = post(asking, &s, "/tokenize", question, &answer)
+		if cancel(); err == nil {
 			if p.Chat && len(answer.Tokens) >= len(harmony) && slices.Equal(answer.Tokens[:len(harmony)], harmony) {
 				return Encoded{}, ErrNone("harmony")
 			}
@@ -82,6 +85,15 @@ func (b *engines) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 		}
 	}
 	return Encoded{}, err
+}
+
+// share is the time for one of the servers that are left to be asked: should it hang, the others have as much.
+func share(ctx context.Context, left int) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(end)/time.Duration(left))
 }
 
 // question is what a server is asked of a prompt.

@@ -23,9 +23,15 @@ type renderer struct {
 
 func newRenderer(c *scoring.TokenBackend) *renderer {
 	return &renderer{
-		server: Server{URL: strings.TrimSuffix(c.URL, "/"), Client: &http.Client{}},
+		server: Server{URL: strings.TrimSuffix(c.URL, "/"), Client: &http.Client{Transport: direct(c.Workers)}},
 		model:  c.Model, text: c.Timeout, images: c.MediaTimeout,
 	}
+}
+
+// direct asks no proxy of the environment, which may be there for the Hub: prompts go to nobody else. It keeps as many
+// connections as are used at a time.
+func direct(most int) *http.Transport {
+	return &http.Transport{MaxIdleConnsPerHost: max(most, 1), IdleConnTimeout: time.Minute, DisableCompression: true}
 }
 
 // rendered is the answer to one prompt.

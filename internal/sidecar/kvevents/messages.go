@@ -114,8 +114,14 @@ func (s *subscription) restarted() {
 	s.log.Info("the publisher of KV events has begun anew: its blocks are forgotten")
 }
 
-// take takes a batch in, as one of few at a time.
+// take takes a batch in, as one of few at a time. What is missing before a live one is so for good: it may have removed
+// what is known.
 func (s *subscription) take(ctx context.Context, number uint64, payload []byte, live bool) error {
+	if live && s.known && number > s.last+1 {
+		if s.forget(ctx); s.dirty {
+			return errIndex
+		}
+	}
 	select {
 	case s.permits <- struct{}{}:
 	case <-ctx.Done():

@@ -53,3 +53,48 @@ func TestResumed(t *testing.T) {
 		})
 	}
 }
+
+// TestHoleForGood: where an engine sends older batches again, and not those right before a message, what came before
+// these counts no longer: nobody knows what they have removed.
+func TestHoleForGood(t *testing.T) {
+	batch := func(hash uint64) []byte {
+		return kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, []kvpub.Event{{Kind: "BlockStored", Hashes: []uint64{hash},
+			Tokens: []uint32{uint32(hash)}, BlockTokens: 1}})
+	}
+	end := resent("kv@a@m", ^uint64(0), nil)
+	older := slices.Concat(resent("", 0, batch(1)), resent("", 1, batch(2)))
+	for _, tc := range []struct {
+		name    string
+		sent    []byte
+		before  []uint64 // numbers of messages before the last one, of a connection that is no longer fresh
+		fresh   bool
+		number  uint64
+		entries int64
+	}{
+		{"nothing is missing", slices.Concat(older, end), nil, false, 2, 3},
+		{"some are missing", slices.Concat(older, end), nil, false, 5, 1},
+		{"the replay breaks off", older, nil, false, 5, 1},
+		{"some are missing behind what was heard", slices.Concat(older, end), []uint64{0, 1}, false, 5, 1},
+		{"some are missing of another engine", slices.Concat(older, end), []uint64{0, 1, 2, 3, 4, 5, 6}, true, 5, 1},
+		{"nothing is missing of another engine", slices.Concat(older, end), []uint64{0, 1, 2, 3, 4, 5, 6}, true, 2, 3},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sub, _ := newReplayed(t, tc.sent)
+			hear := func(number uint64) {
+				t.Helper()
+				if err := sub.message(t.Context(), [][]byte{[]byte("kv@a@m"),
+					binary.BigEndian.AppendUint64(nil, number), batch(number + 1)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, number := range tc.before {
+				hear(number)
+			}
+			sub.fresh = tc.fresh
+			hear(tc.number)
+			if got := sub.stream.index.Stats().Entries; got != tc.entries || sub.last != tc.number {
+				t.Errorf("got %d blocks up to batch %d, want %d and %d", got, sub.last, tc.entries, tc.number)
+			}
+		})
+	}
+}

@@ -44,6 +44,8 @@ const (
 	// maxOrphanSize bounds their tokens, and what else is kept of them by as many bytes as a token has.
 	maxOrphanSize = 1 << 20 // 4 MB
 	tokenBytes    = 4
+	// blockBytes is what a block takes beside its tokens: its hash, and its place among those that wait.
+	blockBytes = 64
 )
 
 // add has an event wait. It reports how many others were given up for it.
@@ -137,7 +139,7 @@ func (e *event) extraOfBlocks() [][]string { return e.extra[:min(len(e.extra), l
 // size is what an event takes while it waits, as tokens do.
 func (e *event) size() int {
 	const header = 24 / tokenBytes // of a list, and more than of a name
-	n := len(e.tokens)
+	n := len(e.tokens) + len(e.hashes)*blockBytes/tokenBytes
 	for _, names := range e.extraOfBlocks() {
 		n += header
 		for _, name := range names {

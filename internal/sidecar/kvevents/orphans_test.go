@@ -1,6 +1,8 @@
 package kvevents
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -140,6 +142,37 @@ func TestOrphansSize(t *testing.T) {
 	}
 }
 
+// TestOrphansOfSmallBlocks: blocks of one token each, as SGLang usually has them, take much more than their tokens, and
+// what waits of them no more than of others.
+func TestOrphansOfSmallBlocks(t *testing.T) {
+	for _, blockTokens := range []int{1, 16, 128} {
+		t.Run(fmt.Sprint("blocks of ", blockTokens), func(t *testing.T) {
+			const blocks = 256
+			var o orphans
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			for i := range uint64(maxOrphans) {
+				e := &event{parent: i | 1<<40, blockTokens: blockTokens, tokens: make([]uint32, blocks*blockTokens)}
+				for j := range uint64(blocks) {
+					e.hashes = append(e.hashes, i*blocks+j)
+				}
+				if o.add(e) > 0 {
+					break
+				}
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			const most = 2 * maxOrphanSize * tokenBytes
+			if took := int64(after.HeapAlloc) - int64(before.HeapAlloc); took > most || o.waiting == 0 {
+				t.Errorf("%d events with %d blocks take %d bytes, want some, and %d bytes at most", o.waiting,
+					len(o.byBlock), took, most)
+			}
+			runtime.KeepAlive(&o)
+		})
+	}
+}
+
 // TestOrphans: blocks whose parent comes later count from then on, but for those that were removed meanwhile.
 func TestOrphans(t *testing.T) {
 	x := newIndex(t)
@@ -212,8 +245,8 @@ func TestOrphansAreBounded(t *testing.T) {
 		t.Errorf("got %d waiting, %d in the queue, %d hashes, %d lost", o.waiting, len(o.queue), len(o.byBlock), lost)
 	}
 	parent := uint64(5 | 1<<41)
-	large := kvpub.Event{Kind: "BlockStored", BlockTokens: 8, Tokens: make([]uint32, maxOrphanSize/2),
-		Parent: &parent, Hashes: make([]uint64, maxOrphanSize/16)}
+	large := kvpub.Event{Kind: "BlockStored", BlockTokens: 8, Tokens: make([]uint32, maxOrphanSize/4),
+		Parent: &parent, Hashes: make([]uint64, maxOrphanSize/32)}
 	for range 4 {
 		_, _ = s.apply(t.Context(), kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, []kvpub.Event{large}))
 	}

@@ -52,6 +52,25 @@ type decoder struct {
 	names []string
 }
 
+// mostKept bounds the parts of an event whose memory is kept for the next one: a large batch keeps none of its own.
+const mostKept = 1 << 16
+
+// trim lets go of a batch.
+func (d *decoder) trim() {
+	e := &d.event
+	clear(e.extra[:cap(e.extra)])
+	clear(d.names[:cap(d.names)])
+	*e = event{hashes: kept(e.hashes), tokens: kept(e.tokens), extra: kept(e.extra)}
+	d.names = kept(d.names)
+}
+
+func kept[T any](list []T) []T {
+	if cap(list) > mostKept {
+		return nil
+	}
+	return list[:0]
+}
+
 var errBatch = errors.New("the payload is no batch of events")
 
 // decode hands each event of a batch over. An event that is unknown or malformed is passed over, and only that one. It

@@ -188,3 +188,33 @@ func TestFloats(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeBatchKeepsNothing: a large batch does not keep the memory that it took, as each rank has its own for as long
+// as it is listened to, and a usual one does, for the next.
+func TestLargeBatchKeepsNothing(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		blocks int
+		kept   bool
+	}{{"a usual batch", 100, true}, {"a large batch", mostKept + 1, false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := kvpub.Event{Kind: "BlockStored", BlockTokens: 1, Hashes: make([]uint64, tc.blocks),
+				Tokens: make([]uint32, tc.blocks), Extra: make([][]string, tc.blocks)}
+			for i := range e.Extra {
+				e.Extra[i] = []string{"salt"}
+			}
+			s := newStream(newIndex(t), "a", 0)
+			applied(t, s, e)
+			d := &s.decoder
+			for name, room := range map[string]int{"hashes": cap(d.event.hashes), "tokens": cap(d.event.tokens),
+				"extra keys": cap(d.event.extra), "names": cap(d.names)} {
+				if (room > 0) != tc.kept {
+					t.Errorf("room for %d %s, want some: %v", room, name, tc.kept)
+				}
+			}
+			if len(d.names) > 0 || cap(d.names) > 0 && d.names[:1][0] != "" {
+				t.Errorf("got %d names, want none kept", len(d.names))
+			}
+		})
+	}
+}

@@ -51,6 +51,7 @@ func (s *stream) apply(ctx context.Context, payload []byte) (batch, error) {
 	s.context, s.failure = ctx, nil
 	s.counts.batches.Add(1)
 	b, err := s.decoder.decode(payload, s.take)
+	s.decoder.trim()
 	s.counts.malformed.Add(uint64(b.skipped))
 	if err != nil {
 		s.counts.malformed.Add(1)

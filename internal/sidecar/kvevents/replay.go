@@ -11,11 +11,17 @@ import (
 	"github.com/pintle-dev/pintle/internal/zmtp"
 )
 
-// replayTime bounds one replay, after which what has come counts.
-const replayTime = 30 * time.Second
+const (
+	// replayTime bounds one replay, after which what has come counts.
+	replayTime = 30 * time.Second
+	// replayQuiet is how long there may be nothing of it.
+	replayQuiet = 5 * time.Second
+)
+
+var errQuiet = errors.New("nothing comes any more")
 
 // replay asks for the batches from a number on and hands them over as they come, until the end or until handle says
-// that it is enough. A router drops what does not fit into its queue, so numbers may be missing.
+// that it is enough. A router drops what does not fit into its queue, so numbers may be missing, and so may the end.
 func (s *subscription) replay(ctx context.Context, from uint64,
 	handle func(topic string, number uint64, payload []byte) (more bool, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, replayTime)
@@ -31,6 +37,13 @@ func (s *subscription) replay(ctx context.Context, from uint64,
 		return err
 	}
 	for {
+		begins, err := conn.Await(replayQuiet)
+		if err != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		if !begins {
+			return errQuiet
+		}
 		frames, err := conn.Recv()
 		if err != nil {
 			return errors.Join(ctx.Err(), err)

@@ -3,6 +3,7 @@ package precise
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -146,9 +147,12 @@ func (b *Background) Learn(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case p := <-b.waiting:
-			result := "learnt"
-			if !b.learn(ctx, &p) {
+			result, none := "learnt", tokens.ErrNone("")
+			if err := b.learn(ctx, &p); errors.As(err, &none) {
 				result = "none"
+			} else if err != nil {
+				result = "failed"
+				b.Log.Debug("no tokens of a prompt", "error", err)
 			}
 			b.prompts.WithLabelValues(result).Inc()
 			b.kept.give(p.Bytes())
@@ -156,16 +160,22 @@ func (b *Background) Learn(ctx context.Context) {
 	}
 }
 
-// learn notes which keys a prompt's blocks of text stand for; false when that cannot be said.
-func (b *Background) learn(ctx context.Context, p *scoring.PrecisePrompt) bool {
+// learn notes which keys a prompt's blocks of text stand for. The error is a tokens.ErrNone when that cannot be said.
+func (b *Background) learn(ctx context.Context, p *scoring.PrecisePrompt) error {
 	chain, ok := state.Plain(p.Chain)
+	if !ok || p.TextBytes == 0 {
+		return tokens.ErrNone("text")
+	}
 	prompt, err := tokens.Read(p.API, p.Body)
-	if !ok || p.TextBytes == 0 || err != nil {
-		return false
+	if err != nil {
+		return err
 	}
 	encoded, err := b.Tokens.Tokens(ctx, prompt)
-	if err != nil || len(encoded.Media) > 0 || len(encoded.Tokens) == 0 {
-		return false
+	if err != nil {
+		return err
+	}
+	if len(encoded.Media) > 0 || len(encoded.Tokens) == 0 {
+		return tokens.ErrNone("media")
 	}
 	bySize := map[int][]string{}
 	for _, name := range b.Endpoints() {
@@ -178,7 +188,7 @@ func (b *Background) learn(ctx context.Context, p *scoring.PrecisePrompt) bool {
 		keys := b.Blocks.Keys(nil, prompt.Model, size, &keyed)
 		b.note(ctx, p, keys, ends(chain, p, len(encoded.Tokens), size), names, now)
 	}
-	return true
+	return nil
 }
 
 // ends is for each of a prompt's blocks of text how many blocks of the servers it takes to cover it. Tokens are taken

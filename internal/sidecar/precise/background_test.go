@@ -79,7 +79,7 @@ func TestBackground(t *testing.T) {
 			return fmt.Errorf("got %d", w.Code)
 		}
 		p := <-b.waiting
-		if !b.learn(ctx, &p) {
+		if b.learn(ctx, &p) != nil {
 			return fmt.Errorf("nothing is learnt")
 		}
 		return nil
@@ -126,7 +126,7 @@ func TestPromptsThatBeginAlike(t *testing.T) {
 	hand := func(i uint64) {
 		p := fourBlocks()
 		p.Blocks = []uint64{10*i + 1, 10*i + 2, 10*i + 3, 10*i + 4, 10*i + 5}
-		if !b.learn(ctx, p) {
+		if b.learn(ctx, p) != nil {
 			t.Fatal("nothing is learnt")
 		}
 	}
@@ -176,7 +176,7 @@ func TestSaidAgainWhateverTheClock(t *testing.T) {
 			*(*uint64)(unsafe.Pointer(&at)) -= 3600 << 30 // the seconds are above 30 bits of nanoseconds
 		}
 		b.clock = func() time.Time { return at }
-		if !b.learn(ctx, fourBlocks()) {
+		if b.learn(ctx, fourBlocks()) != nil {
 			t.Fatal("nothing is learnt")
 		}
 		if got := b.said(t); !slices.Equal(got, step.want) {
@@ -201,7 +201,7 @@ func TestWhatRanksForget(t *testing.T) {
 	}
 	lose := func(n int) func() error { return func() error { return s.Blocks.Clear(ctx, rank(n)) } }
 	hand := func() error {
-		if !b.learn(ctx, fourBlocks()) {
+		if b.learn(ctx, fourBlocks()) != nil {
 			return errors.New("nothing is learnt")
 		}
 		return nil
@@ -251,7 +251,7 @@ func TestSaidAgainOfAllSizes(t *testing.T) {
 		{"after another one", 4 * time.Minute, both}, {"at once again", 4*time.Minute + time.Second, nil},
 	} {
 		b.clock = func() time.Time { return began.Add(step.after) }
-		if !b.learn(ctx, fourBlocks()) {
+		if b.learn(ctx, fourBlocks()) != nil {
 			t.Fatal("nothing is learnt")
 		}
 		got := b.said(t)

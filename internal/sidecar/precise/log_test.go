@@ -195,7 +195,7 @@ func (s *Service) askAndHand(t *testing.T, b *Background, api, body string) (fai
 	if string(handed.Body) != body {
 		t.Errorf("got %q, want %q handed over", handed.Body, body)
 	}
-	b.learn(context.Background(), &handed)
+	_ = b.learn(context.Background(), &handed)
 	return w.Code == http.StatusServiceUnavailable
 }
 

@@ -111,7 +111,7 @@ func TestEnvoysAreToldApart(t *testing.T) {
 	}
 	hand := func() {
 		t.Helper()
-		if !b.learn(ctx, fourBlocks()) {
+		if b.learn(ctx, fourBlocks()) != nil {
 			t.Fatal("nothing is learnt")
 		}
 	}
@@ -186,7 +186,7 @@ func TestFullIndex(t *testing.T) {
 		}
 	}
 	add(1, keys[0])
-	if !b.learn(ctx, fourBlocks()) {
+	if b.learn(ctx, fourBlocks()) != nil {
 		t.Fatal("nothing is learnt")
 	}
 	if got, want := b.said(t), []string{"a has 2 of [71 72]"}; !slices.Equal(got, want) {

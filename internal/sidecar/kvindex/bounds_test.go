@@ -131,3 +131,37 @@ func TestExpectedEnds(t *testing.T) {
 		t.Errorf("got %+v, want nothing", got)
 	}
 }
+
+// TestExpectedOften: what is expected again and again, as the beginning of many prompts is, is expected until the last
+// of these times is over, and leaves nothing behind.
+func TestExpectedOften(t *testing.T) {
+	const before, behind = 3 * countMost, 1 << countBits
+	for _, dropped := range []bool{false, true} {
+		m := newMemory(DefaultWeights, DefaultSize, 2*time.Second)
+		now := time.Unix(1000, 0)
+		m.now = func() time.Time { return now }
+		expect := func(times int) {
+			for range times {
+				_ = m.Expect(t.Context(), "a", []Key{1})
+			}
+		}
+		expect(before)
+		now = now.Add(time.Second)
+		expect(behind)
+		now = now.Add(time.Second)
+		hits, err := m.Lookup(t.Context(), nil, []Key{1}, []string{"a"})
+		if err != nil || len(hits) != 1 || m.Stats().Expected != behind {
+			t.Errorf("got %v, %v and %+v, want the block, which is expected %d times", hits, err, m.Stats(), behind)
+		}
+		if dropped {
+			_ = m.Drop(t.Context(), "a")
+			if hits, _ := m.Lookup(t.Context(), nil, []Key{1}, []string{"a"}); len(hits) > 0 || m.keys.Load() != 0 {
+				t.Errorf("dropped: got %v and %d keys, want nothing", hits, m.keys.Load())
+			}
+		}
+		now = now.Add(time.Second)
+		if got := m.Stats(); got != (Stats{}) {
+			t.Errorf("all over, dropped before %v: got %+v, want nothing", dropped, got)
+		}
+	}
+}

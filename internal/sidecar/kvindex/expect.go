@@ -51,7 +51,7 @@ func (m *memory) Expect(_ context.Context, name string, keys []Key) error {
 				m.keys.Add(1)
 			}
 		}
-		b.counts = min(b.counts+1, countMost)
+		b.counts++
 	}
 	p.mu.Unlock()
 	for m.count.Load() > maxExpected {

@@ -219,6 +219,9 @@ func (m *memory) store(p *publisher, t Tier, hash uint64, key Key) {
 
 // release takes a block of p, under the id that it was added by, out of the keys' lists.
 func (m *memory) release(p *publisher, id uint32, b *block) {
+	if p.Rank < 0 {
+		b.counts = 1 // what is expected counts how often it is, and is in a GPU once
+	}
 	for t := range Tier(Tiers) {
 		if b.count(t) > 0 {
 			m.unhold(p, id, b.key(), t)

@@ -2,6 +2,7 @@ package kvindex
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -30,6 +31,59 @@ func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 			}
 		}
 		return next(ctx, commands)
+	}
+}
+
+// answers counts the answers of Redis that are waited for. It implements redis.Hook.
+type answers struct{ waited atomic.Int64 }
+
+// DialHook implements redis.Hook.
+func (a *answers) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (a *answers) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, command redis.Cmder) error {
+		a.waited.Add(1)
+		return next(ctx, command)
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (a *answers) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, commands []redis.Cmder) error {
+		a.waited.Add(1)
+		return next(ctx, commands)
+	}
+}
+
+// TestManySidecars: to show life, and to see who else lives, takes no more answers of Redis with many sidecars than
+// with few: where each takes a while, they would together take longer than a sign of life lasts.
+func TestManySidecars(t *testing.T) {
+	v := harness.StartValkey(t, "--appendonly", "no")
+	ctx := t.Context()
+	client := v.Client()
+	t.Cleanup(func() { _ = client.Close() })
+	const sidecars = 50
+	for i := range sidecars {
+		client.SAdd(ctx, instancesName, fmt.Sprint("sidecar", i))
+		client.Set(ctx, fmt.Sprint(remotePrefix, "live:sidecar", i), 1, time.Hour)
+	}
+	period := lifePeriod
+	lifePeriod = time.Hour
+	x := newIndexer(t, Config{Redis: &RedisConfig{Address: v.Address}})
+	t.Cleanup(func() {
+		_ = x.Close()
+		lifePeriod = period
+	})
+	r := x.Index.(*remote)
+	eventually(t, "all sidecars to be known", func() bool { return len(r.others.Load().live) == sidecars+1 })
+	var a answers
+	r.client.AddHook(&a)
+	if err := r.showLife(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := a.waited.Load(); n > 2 || len(r.others.Load().live) != sidecars+1 {
+		t.Errorf("waited for %d answers and found %d alive, want 2 and %d", n, len(r.others.Load().live), sidecars+1)
 	}
 }
 

@@ -1,6 +1,7 @@
 package scoring_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,31 @@ func TestWhoMakesTokens(t *testing.T) {
 				tc.warnings...)
 			if got := strings.Join(plan.Warnings(), "\n"); got != strings.Join(want, "\n") {
 				t.Errorf("warnings\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+// TestIdleTokenizers: where a token-producer makes the tokens, it is said that what the index has for that does not.
+func TestIdleTokenizers(t *testing.T) {
+	for _, tc := range []struct {
+		name, pool, producer string
+		idle                 bool
+	}{
+		{"nothing else", ``, `"modelName": "m"`, false},
+		{"files", `, "local": {}`, `"modelName": "m"`, true},
+		{"files beside an estimate", `, "local": {}`, ``, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan, err := read(`{"plugins": [{"name": "index", "type": "precise-prefix-cache-scorer", "parameters": {
+				"indexerConfig": {"tokenizersPoolConfig": {"modelName": "m"`+tc.pool+`}}}}, {"type": "token-producer",
+				"parameters": {`+tc.producer+`}}]}`, scoring.DialectLLMD)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const said = "index: its tokenizersPoolConfig makes no tokens, as token-producer does"
+			if got := slices.Contains(plan.Warnings(), said); got != tc.idle {
+				t.Errorf("warnings %q, want %q: %v", plan.Warnings(), said, tc.idle)
 			}
 		})
 	}

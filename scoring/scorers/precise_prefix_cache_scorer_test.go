@@ -24,6 +24,28 @@ func TestPreciseSaysWhatIsIdle(t *testing.T) {
 				"listened to"}},
 		{"former key", `, "minPrefixOverlapRatio": 0.8`, ``, []string{at + "indexerConfig.tokenizersPoolConfig." +
 			"minPrefixOverlapRatio has no effect: which tokens are kept of prompts that were seen is not to be set"}},
+		{"a service and downloads beside files", `, "local": {}, "uds": {}, "hf": {}`, ``, []string{
+			at + "indexerConfig.tokenizersPoolConfig.uds has no effect: local makes the tokens",
+			at + "indexerConfig.tokenizersPoolConfig.hf has no effect: local makes the tokens"}},
+		{"downloads beside a service", `, "uds": {}, "hf": {}`, ``, []string{
+			at + "indexerConfig.tokenizersPoolConfig.hf has no effect: uds makes the tokens"}},
+		{"downloads that are off beside a service", `, "uds": {}, "hf": {"enabled": false}`, ``, nil},
+		{"holders of a block", `}, "kvBlockIndexConfig": {"inMemoryConfig": {"podCacheSize": 10}`, ``, []string{
+			at + "indexerConfig.kvBlockIndexConfig.inMemoryConfig.podCacheSize has no effect: a block forgets none of " +
+				"its holders"}},
+		{"nobody is listened to", ``, `"discoverPods": false`, []string{
+			at + "kvEventsConfig: nobody is listened to with discoverPods false and no zmqEndpoint; no server counts as " +
+				"having anything"}},
+		{"who connects is listened to", ``, `"discoverPods": false, "zmqEndpoint": "tcp://*:5557",
+			"podDiscoveryConfig": {"replaySocketPort": 1}`, nil},
+		{"nobody is looked for", ``, `"discoverPods": false, "zmqEndpoint": "tcp://*:5557", "podDiscoveryConfig": {
+			"podNamespace": "a", "socketPort": 1}`, []string{
+			at + "kvEventsConfig.podDiscoveryConfig.podNamespace has no effect with discoverPods false",
+			at + "kvEventsConfig.podDiscoveryConfig.socketPort has no effect with discoverPods false"}},
+		{"a time for nothing", ``, `}, "speculativeTTL": "1s", "tokenProcessorConfig": {`, []string{
+			at + "speculativeTTL has no effect without speculativeIndexing"}},
+		{"a time for speculation", ``, `}, "speculativeTTL": "1s", "speculativeIndexing": true,
+			"tokenProcessorConfig": {`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			config := `{"plugins": [{"type": "precise-prefix-cache-scorer", "parameters": {"indexerConfig": {

@@ -26,7 +26,7 @@ func Read(b *scoring.Builder) *scoring.PreciseIndex {
 	readFormer(b, indexer, x)
 	keys := indexer.Object("kvBlockIndexConfig")
 	noEffect(b, keys, "kvBlockIndexConfig.maxPrefixBlocksToMatch", "all blocks of a prompt count")
-	readKeys(keys, &x.Keys)
+	readKeys(b, keys, &x.Keys)
 	readTiers(indexer, x)
 	pool := indexer.Object("tokenizersPoolConfig")
 	noEffect(b, pool, "tokenizersPoolConfig.minPrefixOverlapRatio", kept)
@@ -35,6 +35,9 @@ func Read(b *scoring.Builder) *scoring.PreciseIndex {
 	x.Events = readEvents(b, b.Object.Object("kvEventsConfig"))
 	b.Bool("speculativeIndexing", &x.Speculative)
 	b.Duration("speculativeTTL", &x.SpeculativeTTL, time.Millisecond)
+	if b.Has("speculativeTTL") && !x.Speculative {
+		b.Warn("speculativeTTL has no effect without speculativeIndexing")
+	}
 	const inline, background = "inline", "background"
 	mode := inline
 	b.OneOf("mode", &mode, inline, background)
@@ -98,10 +101,13 @@ func readTokenProcessor(b *scoring.Builder, o *strictjson.Object, x *scoring.Pre
 // backends are where an index can be kept.
 var backends = []string{"inMemoryConfig", "costAwareMemoryConfig", "redisConfig", "valkeyConfig"}
 
-func readKeys(o *strictjson.Object, k *scoring.PreciseKeys) {
+func readKeys(b *scoring.Builder, o *strictjson.Object, k *scoring.PreciseKeys) {
 	memory, cost := o.Object(backends[0]), o.Object(backends[1])
 	memory.Int("size", &k.Keys, 1, math.MaxInt32)
-	memory.Int("podCacheSize", &k.Holders, 1, math.MaxInt32)
+	if memory.Int("podCacheSize", &k.Holders, 1, math.MaxInt32); memory.Has("podCacheSize") {
+		b.Warn("indexerConfig.kvBlockIndexConfig.inMemoryConfig.podCacheSize has no effect: a block forgets none of " +
+			"its holders")
+	}
 	memory.Close()
 	size := "2GiB"
 	cost.String("size", &size)
@@ -221,10 +227,19 @@ func readEvents(b *scoring.Builder, o *strictjson.Object) scoring.PreciseEvents 
 	pods.String("podNamespace", &e.Namespace)
 	pods.Int("socketPort", &e.Port, 1, 65535)
 	pods.Int("replaySocketPort", &e.ReplayPort, 0, 65535)
+	for _, key := range []string{"podNamespace", "socketPort"} {
+		if !e.Discover && pods.Has(key) {
+			b.Warn("kvEventsConfig.podDiscoveryConfig." + key + " has no effect with discoverPods false")
+		}
+	}
 	pods.Close()
 	o.Close()
 	if _, _, ok := address.Endpoint(e.Listen); !ok && e.Listen != "" {
 		o.Mistake("zmqEndpoint", strconv.Quote(e.Listen)+" is not of the form tcp://address:port")
+	}
+	if e.Listen == "" && !e.Discover {
+		b.Warn("kvEventsConfig: nobody is listened to with discoverPods false and no zmqEndpoint; " +
+			"no server counts as having anything")
 	}
 	return e
 }

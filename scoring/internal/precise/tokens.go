@@ -20,14 +20,23 @@ func readPool(b *scoring.Builder, o *strictjson.Object, x *scoring.PreciseIndex)
 	hf.Bool("enabled", &enabled)
 	hub := readHub(hf)
 	o.Close()
+	idle := func(maker, other string, there bool) {
+		if there {
+			b.Warn("indexerConfig.tokenizersPoolConfig." + other + " has no effect: " + maker + " makes the tokens")
+		}
+	}
+	downloads := hf.Present() && enabled
 	switch {
 	case local.Present():
 		t.Kind = scoring.TokensLocal
 		t.Check(local.Mistake)
+		idle("local", "uds", uds.Present())
+		idle("local", "hf", downloads)
 	case uds.Present():
 		t.Kind = scoring.TokensOfService
 		t.Check(uds.Mistake)
-	case hf.Present() && enabled:
+		idle("uds", "hf", downloads)
+	case downloads:
 		t.Kind, t.Name, t.Mode = scoring.TokensDownloaded, hub.Name, hub.Mode
 		t.Dir, t.Token, t.Revision = hub.Dir, hub.Token, hub.Revision
 		t.Check(hf.Mistake)

@@ -15,9 +15,11 @@ import (
 // fileModel is a model's own configuration.
 const fileModel = "config.json"
 
+// byClass are types of models that get Llama's tokenizers by their names. Mistral's, for one, get what the file says.
+var byClass = []string{"llama", "qwen2_moe", "qwen3", "qwen3_moe", "qwen3_next"}
+
 // checkClass refuses a tokenizer.json of which the engine takes the vocabulary alone. Llama's tokenizers of
-// transformers 5 bring rules for spaces of their own, whatever the file says, and models of type llama get them by
-// their names.
+// transformers 5 bring rules for spaces of their own, whatever the file says.
 func checkClass(dir string, tokenizer []byte) error {
 	var said struct {
 		Class  string `json:"tokenizer_class"`
@@ -30,7 +32,7 @@ func checkClass(dir string, tokenizer []byte) error {
 	readJSON(filepath.Join(dir, fileConfig), &said)
 	readJSON(filepath.Join(dir, fileModel), &model)
 	class := strings.TrimSuffix(said.Class, "Fast")
-	if model.Type != "llama" || class != "LlamaTokenizer" && class != "CodeLlamaTokenizer" {
+	if !slices.Contains(byClass, model.Type) || class != "LlamaTokenizer" && class != "CodeLlamaTokenizer" {
 		return nil
 	}
 	scheme := "first"

@@ -104,6 +104,45 @@ func checkAdded(dir string, tokenizer []byte) error {
 	return nil
 }
 
+// missing returns the tokens that the configuration beside a tokenizer.json names and the file does not have: engines
+// add them, wherever they are in a text.
+func missing(dir string, tokenizer []byte) (tokens []string) {
+	var file struct {
+		Added []addedToken `json:"added_tokens"`
+	}
+	var said map[string]json.RawMessage
+	_ = json.Unmarshal(tokenizer, &file)
+	readJSON(filepath.Join(dir, fileConfig), &said)
+	add := func(raw json.RawMessage) {
+		var token addedToken
+		if json.Unmarshal(raw, &token.Content) != nil {
+			_ = json.Unmarshal(raw, &token)
+		}
+		has := func(a addedToken) bool { return a.Content == token.Content }
+		if token.Content != "" && !slices.ContainsFunc(file.Added, has) {
+			tokens = append(tokens, token.Content)
+		}
+	}
+	for key, raw := range said {
+		var list []json.RawMessage
+		var named map[string]json.RawMessage
+		switch {
+		case strings.HasSuffix(key, "_token"):
+			add(raw)
+		case !strings.HasSuffix(key, "_special_tokens"):
+		case json.Unmarshal(raw, &list) == nil:
+			for _, token := range list {
+				add(token)
+			}
+		case json.Unmarshal(raw, &named) == nil:
+			for _, token := range named {
+				add(token)
+			}
+		}
+	}
+	return tokens
+}
+
 // readJSON reads what there is. What cannot be read says nothing.
 func readJSON(path string, to any) {
 	if content, err := os.ReadFile(path); err == nil {

@@ -100,3 +100,53 @@ func TestAddedOfConfig(t *testing.T) {
 		})
 	}
 }
+
+// TestMissingTokens: texts with a token that engines add to the file, as the configuration beside it names it, are left
+// to the model servers, and so are chats whose template writes one. What they make of each case was looked at with
+// transformers 5.19.
+func TestMissingTokens(t *testing.T) {
+	const template = `,"chat_template":"{% for m in messages %}{{ m.content }}<|stop|>{% endfor %}"}`
+	file, err := os.ReadFile("bpe/testdata/llama3.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := newServer(t, 200, `{"tokens":[7]}`)
+	const stop, chat = `{"prompt":"a<|stop|>b"}`, `{"messages":[{"role":"user","content":"a"}]}`
+	for _, tc := range []struct {
+		name, config, api, body string
+		left                    bool
+	}{
+		{"named", `{"eos_token":"<|stop|>"}`, APICompletions, stop, true},
+		{"named with more", `{"eos_token":{"content":"<|stop|>","lstrip":false}}`, APICompletions, stop, true},
+		{"by another name", `{"stop_token":"<|stop|>"}`, APICompletions, stop, true},
+		{"of a list", `{"additional_special_tokens":["<|end|>","<|stop|>"]}`, APICompletions, stop, true},
+		{"of a list with more", `{"extra_special_tokens":[{"content":"<|stop|>"}]}`, APICompletions, stop, true},
+		{"of names", `{"extra_special_tokens":{"stop":"<|stop|>"}}`, APICompletions, stop, true},
+		{"not in the text", `{"eos_token":"<|stop|>"}`, APICompletions, `{"prompt":"a stop"}`, false},
+		{"that the file has", `{"eos_token":"<|end|>","pad_token":null}`, APICompletions, `{"prompt":"a<|end|>"}`, false},
+		{"nothing is named", `{"add_bos_token":true}`, APICompletions, stop, false},
+		{"of a chat", `{"eos_token":"<|stop|>"` + template, APIChat, chat, true},
+		{"that no chat names", `{"eos_token":"<|end|>"` + template, APIChat, chat, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, content := range map[string]string{fileTokenizer: string(file), fileConfig: tc.config} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l, err := openLocal(filepath.Join(dir, fileTokenizer), serversOf(engine))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Read(tc.api, []byte(tc.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			engine.asked = nil
+			if _, err := l.Tokens(t.Context(), p); err != nil || (len(engine.asked) == 1) != tc.left {
+				t.Errorf("asked %v, %v, want left to the model servers: %v", engine.asked, err, tc.left)
+			}
+		})
+	}
+}

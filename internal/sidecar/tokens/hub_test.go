@@ -29,7 +29,7 @@ func newHub(t *testing.T, asked *[]string, more map[string]string) *httptest.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{"tokenizer.json": string(file), "tokenizer_config.json": `{"bos_token":"b"}`,
+	files := map[string]string{"tokenizer.json": string(file), "tokenizer_config.json": `{"bos_token":"<|begin|>"}`,
 		"chat_template.jinja": "{{ bos_token }}{{ messages[0].content }}"}
 	maps.Copy(files, more)
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +78,7 @@ func TestHub(t *testing.T) {
 		}
 		p, _ := Read(APIChat, []byte(`{"messages":[{"role":"user","content":"a"}]}`))
 		got, err := pool.Tokens(context.Background(), p)
-		if err != nil || !slices.Equal(got.Tokens, []uint32{70, 69}) {
+		if err != nil || !slices.Equal(got.Tokens, []uint32{0, 69}) {
 			t.Errorf("got %v and %v, note %q", got.Tokens, err, pool.Note())
 		}
 	}
@@ -192,7 +192,7 @@ func TestHubLater(t *testing.T) {
 			t.Fatal("there is no tokenizer though the Hub is there")
 		}
 		cancel()
-		if got, err := pool.Tokens(t.Context(), p); err != nil || !slices.Equal(got.Tokens, []uint32{70, 69}) {
+		if got, err := pool.Tokens(t.Context(), p); err != nil || !slices.Equal(got.Tokens, []uint32{0, 69}) {
 			t.Errorf("later got %v and %v", got.Tokens, err)
 		}
 	}

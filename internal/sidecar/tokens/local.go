@@ -22,7 +22,9 @@ type local struct {
 	tokenizer *bpe.Tokenizer
 	template  *chat.Template // nil where there is none that is known here
 	note      string         // why
-	servers   Servers
+	// missing are tokens that the file does not have, and engines do: texts with them are left to these.
+	missing []string
+	servers Servers
 }
 
 // newLocal reads the file that a document names.
@@ -121,6 +123,7 @@ func openLocal(path string, servers Servers) (*local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; without it the model servers are asked", path, err)
 	}
+	l.missing = missing(filepath.Dir(path), content)
 	if l.template, err = chat.Open(filepath.Dir(path)); err != nil {
 		l.note = fmt.Sprintf("the tokens of chats are asked of the model servers: %v", err)
 	}
@@ -148,6 +151,9 @@ func (l *local) atOnce(p *Prompt) (e Encoded, done bool, err error) {
 			return e, false, nil
 		}
 		special = false // the template writes them
+	}
+	if slices.ContainsFunc(l.missing, func(token string) bool { return strings.Contains(text, token) }) {
+		return e, false, nil
 	}
 	if p.AddSpecial != nil && !sglang { // which does not heed it
 		special = *p.AddSpecial

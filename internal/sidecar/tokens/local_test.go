@@ -20,7 +20,8 @@ func TestLocal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const config = `{"bos_token":"b","chat_template":"{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"}`
+	const config = `{"bos_token":"<|begin|>","chat_template":` +
+		`"{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"}`
 	withTemplate, without := t.TempDir(), t.TempDir()
 	for _, path := range []string{withTemplate, without} {
 		if err := os.WriteFile(filepath.Join(path, "tokenizer.json"), file, 0o644); err != nil {
@@ -50,8 +51,8 @@ func TestLocal(t *testing.T) {
 	}{
 		{pool, APICompletions, `{"prompt":"a"}`, []uint32{0, 69}}, // with the token that begins a text
 		{pool, APICompletions, `{"prompt":"a","add_special_tokens":false}`, []uint32{69}},
-		{pool, APIChat, hello + "}", []uint32{70, 69}},
-		{pool, APIChat, hello + `,"add_special_tokens":true}`, []uint32{0, 70, 69}},
+		{pool, APIChat, hello + "}", []uint32{0, 69}},
+		{pool, APIChat, hello + `,"add_special_tokens":true}`, []uint32{0, 0, 69}},
 		{pool, APIChat, hello + `,"chat_template":"x"}`, []uint32{7}},
 		{pool, APIChat, `{"messages":[{"role":"critic","content":"a"}]}`, []uint32{7}},
 		{plain, APIChat, hello + "}", []uint32{7}},

@@ -49,7 +49,7 @@ func TestSGLangRenders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{"tokenizer.json": string(file), "tokenizer_config.json": `{"bos_token":` +
-		`"b","chat_template":"{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"}`} {
+		`"<|begin|>","chat_template":"{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"}`} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -226,8 +226,8 @@ func (c *compiler) addPrecise() {
 			": no effect, as nothing goes by tokens; 4 bytes of text count as one")
 	default:
 		if c.plan.precise.Tokens.Kind != TokensOfEngine {
-			c.plan.warnings = append(c.plan.warnings, c.plan.precise.At+": its tokenizersPoolConfig makes no tokens, as "+
-				tokens.At+" does")
+			c.plan.warnings = append(c.plan.warnings, c.plan.precise.At+
+				": its tokenizersPoolConfig makes no tokens, as "+tokens.At+" does")
 		}
 		workers := c.plan.precise.Tokens.Workers
 		c.plan.precise.Tokens = *tokens

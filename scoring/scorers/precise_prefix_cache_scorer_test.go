@@ -31,11 +31,11 @@ func TestPreciseSaysWhatIsIdle(t *testing.T) {
 			at + "indexerConfig.tokenizersPoolConfig.hf has no effect: uds makes the tokens"}},
 		{"downloads that are off beside a service", `, "uds": {}, "hf": {"enabled": false}`, ``, nil},
 		{"holders of a block", `}, "kvBlockIndexConfig": {"inMemoryConfig": {"podCacheSize": 10}`, ``, []string{
-			at + "indexerConfig.kvBlockIndexConfig.inMemoryConfig.podCacheSize has no effect: a block forgets none of " +
-				"its holders"}},
+			at + "indexerConfig.kvBlockIndexConfig.inMemoryConfig.podCacheSize has no effect: a block forgets none " +
+				"of its holders"}},
 		{"nobody is listened to", ``, `"discoverPods": false`, []string{
-			at + "kvEventsConfig: nobody is listened to with discoverPods false and no zmqEndpoint; no server counts as " +
-				"having anything"}},
+			at + "kvEventsConfig: nobody is listened to with discoverPods false and no zmqEndpoint; no server counts " +
+				"as having anything"}},
 		{"who connects is listened to", ``, `"discoverPods": false, "zmqEndpoint": "tcp://*:5557",
 			"podDiscoveryConfig": {"replaySocketPort": 1}`, nil},
 		{"nobody is looked for", ``, `"discoverPods": false, "zmqEndpoint": "tcp://*:5557", "podDiscoveryConfig": {

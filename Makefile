@@ -314,7 +314,7 @@ attack: build ## Hostile clients and servers, one after the other: what others n
 # Left to make attack: what a loss or two of a hundred decides, and what needs a machine of its own.
 .PHONY: attack-short
 attack-short: build ## Most of the same in some minutes, with bars that a busy machine keeps
-	@$(GO) run ./bench/attack -short -only give-up,prefixes,one-body,users,tricks,headers
+	@$(GO) run ./bench/attack -short -only give-up,prefixes,one-body,users,tricks,headers,guess
 
 # ARGS are flags, such as make bench-profiles ARGS='-servers 2 -load 0.8'.
 .PHONY: bench-profiles

@@ -39,8 +39,10 @@ func TestShippedConfig(t *testing.T) {
 	if _, err := shippedConfig(filepath.Join("..", "..", "envoy.yaml"), map[int]int{}, ""); err == nil {
 		t.Error("a configuration on ports that are unknown is taken")
 	}
-	if _, err := pluginconfig.Parse(json.RawMessage(byFairness)); err != nil {
-		t.Error(err)
+	for _, document := range []string{byFairness, byTenants()} {
+		if _, err := pluginconfig.Parse(json.RawMessage(document)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -86,6 +88,25 @@ func TestMedian(t *testing.T) {
 	}
 	if got := median(all); got.during.p99 != 5 || got.during.hits != 5 || got.during.refused != 5 || got.tried != "it" {
 		t.Errorf("got %+v, want the median 5", got)
+	}
+}
+
+// TestSooner: what an attacker has of times is 0.5 where they tell nothing.
+func TestSooner(t *testing.T) {
+	for _, tc := range []struct {
+		name          string
+		first, second []float64
+		want          float64
+	}{
+		{"always", []float64{1, 2}, []float64{3, 4}, 1},
+		{"never", []float64{3, 4}, []float64{1, 2}, 0},
+		{"equal", []float64{1, 1}, []float64{1, 1}, 0.5},
+		{"now and then", []float64{1, 4}, []float64{2, 3}, 0.5},
+		{"mostly", []float64{1, 2, 5}, []float64{4}, 2.0 / 3},
+	} {
+		if got := sooner(tc.first, tc.second); got != tc.want {
+			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
+		}
 	}
 }
 

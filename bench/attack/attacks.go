@@ -44,6 +44,7 @@ var attacks = []attack{
 	{name: "tricks", about: "paths and encodings that may hide a request from the filter, and management paths",
 		run: trick},
 	{name: "headers", about: "headers that steer disaggregation or name a destination", run: forgeHeaders},
+	{name: "guess", about: "a tenant who tells by times what another one has asked", document: byTenants(), run: guess},
 	{name: "hang", about: "a server that hangs while its page says idle", mayLose: 0.05, least: 12 * time.Second,
 		changesStack: true, run: hang},
 	{name: "page", about: "a server with a hostile metrics page", hostile: hostilePage, run: showPage},

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
@@ -29,7 +30,7 @@ func (r *Recorder) Take(e *follow.Event) {
 		r.fail(err)
 		return
 	}
-	for _, id := range [...]uint64{e.Primary, e.Prefill, e.Tried} {
+	for _, id := range slices.Concat([]uint64{e.Primary, e.Prefill, e.Tried}, e.Encode) {
 		if id != 0 && !w.HasName(EndpointName, id) {
 			known(w, EndpointName, id, e.Names.Endpoint(id))
 		}

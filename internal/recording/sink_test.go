@@ -55,11 +55,12 @@ func TestNames(t *testing.T) {
 	r := &Recorder{File: f}
 	names := follow.NamesOf(map[journal.NameKind][]string{journal.ModelName: {"asked", "served"},
 		journal.ProfileName: {"decode"}, journal.ReasonName: {"shed"}, journal.UserName: {"somebody"}},
-		[]string{"ns/primary", "ns/prefill", "ns/tried"})
+		[]string{"ns/primary", "ns/prefill", "ns/tried", "ns/encode-0", "ns/encode-1"})
 	for range 2 {
 		e := journal.Event{Kind: journal.Decision, Instance: 1, Lease: 1, Primary: journal.EndpointID("ns/primary"),
 			Prefill: journal.EndpointID("ns/prefill"), Tried: journal.EndpointID("ns/tried"),
-			Model: journal.HashName("served"), Asked: journal.HashName("asked"), Profile: journal.HashName("decode"),
+			Encode: []uint64{journal.EndpointID("ns/encode-0"), journal.EndpointID("ns/encode-1")},
+			Model:  journal.HashName("served"), Asked: journal.HashName("asked"), Profile: journal.HashName("decode"),
 			Reason: journal.HashName("shed"), User: journal.HashName("somebody")}
 		r.Take(&follow.Event{Event: &e, Names: names})
 		if _, _, err := r.Flush(); err != nil {
@@ -77,7 +78,8 @@ func TestNames(t *testing.T) {
 		}
 		c := readAll(t, text)
 		told := slices.Sorted(slices.Values(c.names))
-		want := []string{"asked", "decode", "ns/prefill", "ns/primary", "ns/tried", "served", "shed"}
+		want := []string{"asked", "decode", "ns/encode-0", "ns/encode-1", "ns/prefill", "ns/primary", "ns/tried",
+			"served", "shed"}
 		if !slices.Equal(told, want) || len(c.events) != 1 {
 			t.Fatalf("%s: %d events and the names %q, want one and %q", filepath.Base(name), len(c.events), told, want)
 		}

@@ -28,6 +28,7 @@ func manages(path string) bool {
 var managing = [...]string{
 	// Adapters and weights.
 	"load_lora_adapter", "unload_lora_adapter", "load_lora_adapter_from_tensors", "weights_checker", "weight_checker",
+	"set_lora", "merge_lora_weights", "unmerge_lora_weights",
 	"start_weight_update", "start_draft_weight_update", "finish_weight_update", "begin_weight_update",
 	"end_weight_update", "init_weight_transfer_engine", "shutdown_weight_transfer_engine", "release_memory",
 	"release_memory_occupation", "release_kv_cache_memory", "resume_memory", "resume_memory_occupation",

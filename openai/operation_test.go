@@ -107,6 +107,8 @@ func TestOperationOf(t *testing.T) {
 			"/sglang.runtime.v1.SglangService/FlushCache", "/sglang.runtime.v1.SglangService/UpdateWeightsFromDisk",
 			"/sglang.runtime.v1.SglangService/PauseGeneration", "/sglang.runtime.v1.SglangService/StartProfile",
 			"/sglang.runtime.v1.SglangService/StopProfile", "/sglang.runtime.v1.SglangService/ContinueGeneration",
+			// SGLang's server of images and videos
+			"/v1/set_lora", "/v1/merge_lora_weights", "/v1/unmerge_lora_weights",
 			// TensorRT-LLM
 			"/_resource_governor/truncate", "/_control/kv_cache/truncate", "/_control/kv_cache/truncate_tokens",
 			"/steady_clock_offset", "/v1/data_transceiver_state",

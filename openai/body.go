@@ -244,7 +244,8 @@ func (s *scanner) whole(kind SegmentKind, role Role) bool {
 	return false
 }
 
-// text reads a prompt: a string, a part, or an array of strings, parts, token ids and arrays of token ids.
+// text reads a prompt: a string, a part, or an array of strings, parts, token ids and arrays of token ids, which may
+// have text in them, see nestsText.
 func (s *scanner) text(role Role, part int) {
 	switch s.peek() {
 	case '"':
@@ -275,9 +276,9 @@ func (s *scanner) element(ids *idRun, part int) {
 		s.endIDs(ids)
 		inner := idRun{role: ids.role}
 		for more := s.firstElement(); more; more = s.nextElement() {
-			if s.peek() == '{' && s.api == APIEmbeddings { // a message of one of several chats
+			if c := s.peek(); (c == '{' || c == '"') && s.nestsText() {
 				s.endIDs(&inner)
-				s.part(inner.role, part)
+				s.text(inner.role, part)
 				continue
 			}
 			s.token(&inner)
@@ -289,6 +290,12 @@ func (s *scanner) element(ids *idRun, part int) {
 	default:
 		s.token(ids)
 	}
+}
+
+// nestsText reports whether a list in a list may hold text: the messages of one of several chats (vLLM's embeddings),
+// two texts to compare (SGLang's /classify and /encode), a document in parts (its /rerank).
+func (s *scanner) nestsText() bool {
+	return s.api == APIEmbeddings || s.api == APIRerank || s.api == APIGenerate
 }
 
 // token counts a number; other values are skipped.

@@ -81,6 +81,7 @@ type result struct {
 	hasImage, hasAudio, hasVideo, hasTools, more bool
 	pieces                                       []piece
 	batches                                      bool // whether lists may have lists of objects in them
+	pairs                                        bool // whether texts may stand in lists within lists
 }
 
 func (o *result) addText(role Role, text string) {
@@ -101,7 +102,8 @@ func cut(s string) string {
 }
 
 func oracle(api API, body []byte) *result {
-	o := &result{batches: api == APIEmbeddings}
+	o := &result{batches: api == APIEmbeddings,
+		pairs: api == APIEmbeddings || api == APIRerank || api == APIGenerate}
 	fields := fieldsOf(body)
 	replaced := limitOf(lookup(fields, "max_completion_tokens")) > 0
 	for _, f := range fields {
@@ -253,7 +255,7 @@ func (o *result) elements(role Role, list []json.RawMessage, outer bool) {
 			flush()
 			var inner []json.RawMessage
 			for _, n := range elementsOf(e) {
-				if c := n[0]; c == '-' || c >= '0' && c <= '9' || c == '{' && o.batches {
+				if c := n[0]; c == '-' || c >= '0' && c <= '9' || (c == '{' || c == '"') && o.pairs {
 					inner = append(inner, n)
 				}
 			}

@@ -122,8 +122,8 @@ var mediaTypes = [mediaKeys]partType{
 }
 
 // part reads a content part or block. Its type may come last, so text and media are held until its end; nested content
-// goes into slot id and is taken back when the type turns out to have none. Parts inside nested content have no nested
-// content of their own.
+// goes into slot id and is taken back when the type turns out to have none. Of parts inside nested content, search
+// results alone have nested content of their own: SGLang reads what tools have found.
 func (s *scanner) part(role Role, id int) {
 	members := span(s.pos+1, s.pos+1)
 	s.used &^= 1 << id
@@ -180,17 +180,20 @@ func lastMedia(media *[mediaKeys]text, found uint) (last text, guess partType) {
 
 // nested reads the content of a part into its slot.
 func (s *scanner) nested(role Role, id int) {
-	if id != slotPart {
+	if id == slotInnermostPart {
 		s.skip()
 		return
 	}
 	s.begin(id)
-	s.text(role, slotInnerPart)
+	s.text(role, id+1)
 	s.end(id)
 }
 
 // settle adds what a part turned out to be.
 func (s *scanner) settle(kind partType, role Role, id int, members Span, words, media *text, source partType) {
+	if id != slotPart && kind != typeSearchResult {
+		s.drop(id)
+	}
 	switch kind {
 	case typeToolResult:
 		s.assign(id, RoleTool)

@@ -195,24 +195,24 @@ func (o *result) prompt(api API, f member) {
 		o.messageList(api, f.raw, true)
 	case (f.key == "input" || f.key == "text" || f.key == "input_ids") && in(APIEmbeddings),
 		f.key == "prompt" && in(APICompletions, APIGenerate):
-		o.text(RoleNone, f.raw, true)
+		o.text(RoleNone, f.raw, 0)
 	case f.key == "instructions" && in(APIResponses):
 		first := len(o.pieces)
-		o.text(RoleSystem, f.raw, true)
+		o.text(RoleSystem, f.raw, 0)
 		o.unbill(first, false)
 	case f.key == "system" && in(APIMessages):
 		first := len(o.pieces)
-		o.text(RoleSystem, f.raw, true)
+		o.text(RoleSystem, f.raw, 0)
 		o.unbill(first, f.raw[0] != '"')
 	case in(APIGenerate):
 		switch f.key {
 		case "text", "text_input", "input_ids", "token_ids", "input":
-			o.text(RoleNone, f.raw, true)
+			o.text(RoleNone, f.raw, 0)
 		}
 	case in(APIRerank):
 		switch f.key {
 		case "query", "queries", "documents", "items", "text_1", "text_2", "data_1", "data_2":
-			o.text(RoleNone, f.raw, true)
+			o.text(RoleNone, f.raw, 0)
 		}
 	}
 }
@@ -225,20 +225,20 @@ func (o *result) whole(kind SegmentKind, role Role, raw json.RawMessage) bool {
 	return true
 }
 
-func (o *result) text(role Role, raw json.RawMessage, outer bool) {
+func (o *result) text(role Role, raw json.RawMessage, inside int) {
 	switch raw[0] {
 	case '"':
 		text, _ := stringOf(raw)
 		o.addText(role, text)
 	case '{':
-		o.part(role, raw, outer)
+		o.part(role, raw, inside)
 	case '[':
-		o.elements(role, elementsOf(raw), outer)
+		o.elements(role, elementsOf(raw), inside)
 	}
 }
 
 // elements reads an array; numbers that no text, part or array stands between make one piece.
-func (o *result) elements(role Role, list []json.RawMessage, outer bool) {
+func (o *result) elements(role Role, list []json.RawMessage, inside int) {
 	var run []string
 	flush := func() {
 		if len(run) > 0 {
@@ -250,7 +250,7 @@ func (o *result) elements(role Role, list []json.RawMessage, outer bool) {
 		switch c := e[0]; {
 		case c == '"' || c == '{':
 			flush()
-			o.text(role, e, outer)
+			o.text(role, e, inside)
 		case c == '[':
 			flush()
 			var inner []json.RawMessage
@@ -259,7 +259,7 @@ func (o *result) elements(role Role, list []json.RawMessage, outer bool) {
 					inner = append(inner, n)
 				}
 			}
-			o.elements(role, inner, outer)
+			o.elements(role, inner, inside)
 		case c == '-' || c >= '0' && c <= '9':
 			o.tokens++
 			run = append(run, string(e))
@@ -268,7 +268,7 @@ func (o *result) elements(role Role, list []json.RawMessage, outer bool) {
 	flush()
 }
 
-func (o *result) part(role Role, raw json.RawMessage, outer bool) {
+func (o *result) part(role Role, raw json.RawMessage, inside int) {
 	fields := fieldsOf(raw)
 	kind, typed := stringOf(lookup(fields, "type"))
 	guess, media, found := "", "", false
@@ -286,9 +286,9 @@ func (o *result) part(role Role, raw json.RawMessage, outer bool) {
 			kind = guess
 		}
 	}
-	nested := func(role Role) {
-		if raw := lookup(fields, "content"); raw != nil && outer {
-			o.text(role, raw, false)
+	nested := func(role Role, deepest int) {
+		if raw := lookup(fields, "content"); raw != nil && inside <= deepest {
+			o.text(role, raw, inside+1)
 		}
 	}
 	add := func(k SegmentKind, has *bool) {
@@ -303,7 +303,7 @@ func (o *result) part(role Role, raw json.RawMessage, outer bool) {
 		if typed {
 			return
 		}
-		nested(role)
+		nested(role, 0)
 		fallthrough
 	case "text", "input_text", "output_text":
 		if hasWords {
@@ -314,9 +314,9 @@ func (o *result) part(role Role, raw json.RawMessage, outer bool) {
 			o.addText(role, said)
 		}
 	case "tool_result":
-		nested(RoleTool)
+		nested(RoleTool, 0)
 	case "search_result":
-		nested(role)
+		nested(role, 1)
 	case "document":
 		if source, _ := stringOf(lookup(fieldsOf(lookup(fields, "source")), "type")); found &&
 			typeOf(source) == typeText {
@@ -393,11 +393,11 @@ func (o *result) message(api API, raw json.RawMessage, items bool) {
 	for _, f := range fields {
 		switch {
 		case f.key == "content" && isMessage:
-			o.text(RoleNone, f.raw, true)
+			o.text(RoleNone, f.raw, 0)
 		case (f.key == "tool_calls" || f.key == "function_call") && !items:
 			o.whole(SegmentToolCall, RoleNone, f.raw)
 		case f.key == "output" && items && (kind == "function_call_output" || kind == "custom_tool_call_output"):
-			o.text(RoleTool, f.raw, true)
+			o.text(RoleTool, f.raw, 0)
 		}
 	}
 	if items && (kind == "function_call" || kind == "custom_tool_call") {

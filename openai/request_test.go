@@ -156,6 +156,10 @@ func TestScan(t *testing.T) {
 		{"search results", APIMessages, `{"messages":[{"role":"user","content":[
 			{"type":"search_result","text":"x","content":[{"type":"text","text":"a"}]}]}]}`,
 			`"" chars=1 bytes=1 messages=1` + "\ntext user a"},
+		{"search results of a tool", APIMessages, `{"messages":[{"role":"user","content":[{"type":"tool_result","content":[
+			{"title":"x","source":"y","content":[{"type":"text","text":"a"},{"type":"search_result","content":"z"}],
+			"type":"search_result"},{"type":"text","text":"b","content":"z"},{"type":"search_result"}]}]}]}`,
+			`"" chars=2 bytes=2 messages=1` + "\ntext tool a\ntext tool b"},
 		{"content nests once", APIMessages, `{"messages":[{"role":"user","content":[{"type":"tool_result","content":[
 			{"type":"tool_result","content":"x"},{"content":["y",{"text":"z"}],"text":"a"}]}]}]}`,
 			`"" chars=1 bytes=1 messages=1` + "\ntext tool a"},

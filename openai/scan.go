@@ -17,7 +17,7 @@ type scanner struct {
 
 	extraction
 	slots [slotCount]slot
-	media [2][mediaKeys]text // of the part that is open and of a part inside it
+	media [3][mediaKeys]text // of the part that is open, of a part inside it and of one inside that
 
 	buffer [maxWord]byte // an escaped key, role or type
 }

@@ -21,7 +21,7 @@ func (t *tally) add(o *tally, sign int) {
 }
 
 // Slots remember the contribution of the keys of the objects that are open: first the prompt keys of the body, then the
-// keys of the current message, then the content of the current part and of a part inside it.
+// keys of the current message, then the content of the current part, of a part inside it and of one inside that.
 const (
 	slotContent = int(promptKeys) + iota
 	slotToolCalls
@@ -29,6 +29,7 @@ const (
 	slotOutput
 	slotPart
 	slotInnerPart
+	slotInnermostPart
 	slotCount
 )
 

@@ -55,6 +55,7 @@ const (
 	keyURL
 	keyData
 	keyCacheControl
+	keyUUID
 
 	// Those up to keyThinking hold the text of a part.
 	keyText
@@ -116,6 +117,8 @@ func shortKey(w string) key {
 		return keyUser
 	case "data":
 		return keyData
+	case "uuid":
+		return keyUUID
 	case "url":
 		return keyURL
 	}

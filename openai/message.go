@@ -130,6 +130,7 @@ func (s *scanner) part(role Role, id int) {
 	media := &s.media[id-slotPart]
 	found := uint(0) // bit per media key
 	var words [textKeys]text
+	var uuid text
 	var kind, source partType
 	for k := s.firstKey(); k != keyEnd; k = s.nextKey() {
 		switch k {
@@ -147,6 +148,8 @@ func (s *scanner) part(role Role, id int) {
 			if k == keySource {
 				source = inner
 			}
+		case keyUUID:
+			uuid = s.optionalString()
 		case keyContent:
 			s.nested(role, id)
 		case keyCacheControl: // clients have it move on with each turn
@@ -160,6 +163,9 @@ func (s *scanner) part(role Role, id int) {
 	last, guess := lastMedia(media, found)
 	if kind == typeNone {
 		kind = guess
+	}
+	if !last.set && kind >= typeImage && kind <= typeVideo {
+		last = uuid // by which vLLM finds media that it got before
 	}
 	said := words[0]
 	if kind == typeRefusal || kind == typeThinking {

@@ -293,6 +293,9 @@ func (o *result) part(role Role, raw json.RawMessage, inside int) {
 	}
 	add := func(k SegmentKind, has *bool) {
 		*has = true
+		if !found {
+			media, found = stringOf(lookup(fields, "uuid"))
+		}
 		if found {
 			o.pieces = append(o.pieces, piece{k, role, media})
 		}

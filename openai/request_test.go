@@ -62,6 +62,11 @@ func TestScan(t *testing.T) {
 		{"null media beside the real one", APIChat,
 			`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"u","data":null},"input_audio":null,"file_id":null}]}]}`,
 			`"" chars=0 bytes=0 messages=1 image` + "\nimage none u"},
+		{"media that the server has by uuid", APIChat, `{"messages":[{"content":[{"type":"image_url","image_url":null,
+			"uuid":"i"},{"uuid":"v","video_url":null,"type":"video_url"},{"type":"image_url","image_url":"u","uuid":"x"},
+			{"type":"input_audio","uuid":7},{"type":"text","text":"a","uuid":"x"},
+			{"type":"document","source":{"type":"text"},"uuid":"x"}]}]}`, `"" chars=1 bytes=1 messages=1 image audio video` +
+			"\nimage none i\nvideo none v\nimage none u\ntext none a"},
 		{"image without place", APIChat, `{"messages":[{"content":[{"type":"image_url"}]}]}`,
 			`"" chars=0 bytes=0 messages=1 image`},
 		{"tools and calls", APIChat, seedBodies[11], `"m" chars=15 bytes=27 messages=2 tools` +

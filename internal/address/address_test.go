@@ -85,6 +85,7 @@ var mongoCases = []struct{ name, uri, problem string }{
 	{"a password with a colon", "mongodb://u:p:w@h", unescaped},
 	{"a password with a percent sign", "mongodb://u:10%@h", unescaped},
 	{"a password alone", "mongodb://:p@h", "has no user before its password"},
+	{"a host's percent sign", "mongodb://%2", noHosts},
 	{"a percent sign", "mongodb://h/?appName=10%", "has an option with a % that has to be written as %25"},
 	{"a database's percent sign", "mongodb://h/10%", "has a database's name with a % that has to be written as %25"},
 }

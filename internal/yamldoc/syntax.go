@@ -45,13 +45,6 @@ const (
 
 // syntaxError says where the text is no YAML, and why. It shows nothing of the text, which may hold a secret.
 func syntaxError(text []byte, err error) error {
-	if all := twice.FindAllStringSubmatch(err.Error(), -1); all != nil {
-		var lines []string
-		for _, m := range all {
-			lines = append(lines, fmt.Sprintf("line %s: key %s is given twice", m[1], m[2]))
-		}
-		return errors.New(strings.Join(lines, "\n"))
-	}
 	line, content := 0, []byte(nil)
 	if ok, _ := wellFormed(text); !ok {
 		line, content = brokenLine(text)

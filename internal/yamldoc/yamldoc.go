@@ -45,7 +45,7 @@ func Read(text []byte) (*Document, error) {
 	} else if !isEOF(err) {
 		return nil, syntaxError(text, err)
 	}
-	if mistake := cmp.Or(badKey(&first), badNumber(&first)); mistake != "" {
+	if mistake := cmp.Or(badKey(&first), badNumber(&first), twiceGiven(&first)); mistake != "" {
 		return nil, errors.New(mistake)
 	}
 	if refers(&first) {
@@ -81,10 +81,7 @@ func readOnly(text []byte) (*Document, error) {
 
 func isEOF(err error) bool { return err.Error() == "EOF" }
 
-var (
-	twice = regexp.MustCompile(`line (\d+): key ("[\w./-]+") already set in map`)
-	quote = regexp.MustCompile(`'[^']*'|"[^"]*"|` + "`[^`]*`")
-)
+var quote = regexp.MustCompile(`'[^']*'|"[^"]*"|` + "`[^`]*`")
 
 // badKey finds a key that is no word, which JSON could not tell.
 func badKey(n *goyaml.Node) string {

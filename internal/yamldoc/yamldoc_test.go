@@ -42,6 +42,7 @@ func TestRead(t *testing.T) {
 		{"nothing but ---", "---\n---\n", "", ""},
 		{"two documents", "a: 1\n---\n\nb: 2\n", "", "line 4: another YAML document"},
 		{"twice", "a: 1\nb: 2\na: 3\n", "", `line 3: key "a" is given twice`},
+		{"twice, once in quotes", "a:\n  1: b\n  \"1\": c\n", "", `line 3: key "1" is given twice`},
 		{"two keys twice", "a: 1\na: 3\nb: 2\nb: 2\n", "",
 			"line 2: key \"a\" is given twice\nline 4: key \"b\" is given twice"},
 		{"syntax", "a: {\n", "", "line 1: not valid YAML: brackets"},

@@ -250,3 +250,19 @@ func TestHeldGoBeforeWhatIsLarge(t *testing.T) {
 		})
 	}
 }
+
+// TestMissedBehindWhatWasPassedOver: who began with an event of his own in an empty log is told what he misses of those
+// behind it.
+func TestMissedBehindWhatWasPassedOver(t *testing.T) {
+	data := journaltest.New(0)
+	j, other := open(t, data.Store(), 1, 4), open(t, data.Store(), 2, 4)
+	take(t, other, relay(Mark{}, Mark{}), Mark{}, true) // there is a log now
+	expect(t, j)
+	if !decideRead(t, j, 3) {
+		t.Fatal("the first event is not passed over")
+	}
+	for range 10 {
+		decide(t, other, MaxBlocks) // each makes a page, and the first is on that of the other event
+	}
+	expect(t, j, "m6", "d2.7", "d2.8", "d2.9", "d2.10")
+}

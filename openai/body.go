@@ -14,6 +14,7 @@ const (
 	shapeMessages
 	shapeItems
 	shapeTools
+	shapeMedia
 )
 
 func shapeOf(api API, k key) shape {
@@ -37,6 +38,10 @@ func shapeOf(api API, k key) shape {
 		return textIn(api == APIGenerate || api == APIEmbeddings)
 	case keyTokenIDs, keyTextInput:
 		return textIn(api == APIGenerate)
+	case keyImageData, keyAudioData, keyVideoData:
+		if api == APIGenerate || api == APIEmbeddings {
+			return shapeMedia
+		}
 	case keyInstructions:
 		return textIn(api == APIResponses)
 	case keySystem:
@@ -211,6 +216,8 @@ func (s *scanner) prompt(k key, sh shape) {
 		s.sum.messages++
 	case shapeText:
 		s.promptText(k)
+	case shapeMedia:
+		s.mediaData(typeImage + partType(k-keyImageData))
 	}
 	s.end(id)
 }

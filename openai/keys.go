@@ -5,8 +5,8 @@ import "unsafe"
 // maxWord is longer than every key, role and type that has a meaning here.
 const maxWord = 32
 
-// key is an object key that the scanner knows. Those up to keyData2 hold prompt text in some API; each has a slot of
-// its own.
+// key is an object key that the scanner knows. Those below promptKeys hold text or media of prompts in some API; each
+// has a slot of its own.
 type key uint8
 
 const (
@@ -29,6 +29,9 @@ const (
 	keyInputIDs
 	keyTokenIDs
 	keyTextInput
+	keyImageData
+	keyAudioData
+	keyVideoData
 	promptKeys
 
 	keyModel key = iota
@@ -201,6 +204,12 @@ func longestKey(w string) key {
 		return keyToolCalls
 	case "text_input":
 		return keyTextInput
+	case "image_data":
+		return keyImageData
+	case "audio_data":
+		return keyAudioData
+	case "video_data":
+		return keyVideoData
 	case "max_tokens":
 		return keyMaxTokens
 	case "max_completion_tokens":

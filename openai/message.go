@@ -224,21 +224,8 @@ func (s *scanner) settle(kind partType, role Role, id int, members Span, words, 
 		}
 	case typeToolUse:
 		s.addSegment(SegmentToolCall, role, int(members.Start), int(members.End), false)
-	case typeImage:
-		s.sum.images++
-		s.addMedia(SegmentImage, role, media)
-	case typeAudio:
-		s.sum.audios++
-		s.addMedia(SegmentAudio, role, media)
-	case typeVideo:
-		s.sum.videos++
-		s.addMedia(SegmentVideo, role, media)
-	}
-}
-
-func (s *scanner) addMedia(kind SegmentKind, role Role, t *text) {
-	if t.set {
-		s.addSegment(kind, role, t.start, t.end, t.escaped)
+	case typeImage, typeAudio, typeVideo:
+		s.addMedia(kind, role, media)
 	}
 }
 

@@ -204,6 +204,8 @@ func (o *result) prompt(api API, f member) {
 		first := len(o.pieces)
 		o.text(RoleSystem, f.raw, 0)
 		o.unbill(first, f.raw[0] != '"')
+	case (f.key == "image_data" || f.key == "audio_data" || f.key == "video_data") && in(APIGenerate, APIEmbeddings):
+		o.mediaData(f)
 	case in(APIGenerate):
 		switch f.key {
 		case "text", "text_input", "input_ids", "token_ids", "input":
@@ -213,6 +215,34 @@ func (o *result) prompt(api API, f member) {
 		switch f.key {
 		case "query", "queries", "documents", "items", "text_1", "text_2", "data_1", "data_2":
 			o.text(RoleNone, f.raw, 0)
+		}
+	}
+}
+
+// mediaData reads media that stand beside a prompt: one, a list, or a list of lists.
+func (o *result) mediaData(f member) {
+	kind, has := SegmentImage, &o.hasImage
+	switch f.key {
+	case "audio_data":
+		kind, has = SegmentAudio, &o.hasAudio
+	case "video_data":
+		kind, has = SegmentVideo, &o.hasVideo
+	}
+	flat := func(raw json.RawMessage) []json.RawMessage {
+		if raw[0] == '[' {
+			return elementsOf(raw)
+		}
+		return []json.RawMessage{raw}
+	}
+	for _, list := range flat(f.raw) {
+		for _, e := range flat(list) {
+			if e[0] != '"' && e[0] != '{' {
+				continue
+			}
+			*has = true
+			if text, ok := place(e); ok {
+				o.pieces = append(o.pieces, piece{kind, RoleNone, text})
+			}
 		}
 	}
 }

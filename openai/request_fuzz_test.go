@@ -151,7 +151,7 @@ var (
 		"file_id", "url", "data", "x", "previous_response_id", "content", "messages", "type", "text",
 		"sampling_params", "max_new_tokens", "max_output_tokens", "queries", "text_2", "data_1", "data_2", "text_input",
 		"input_ids", "token_ids", "audio_url", "input_video", "refusal", "thinking",
-		"cache_control", "uuid",
+		"cache_control", "uuid", "image_data", "audio_data", "video_data",
 	}
 	shapeStrings = []string{
 		"", "a", "text", "te\\u0078t", "image_url", "image", "tool_result", "tool_use", "document", "message",

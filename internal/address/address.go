@@ -32,7 +32,7 @@ func Endpoint(text string) (host string, port uint16, ok bool) {
 	return strings.Trim(host, "[]"), port, ok
 }
 
-// HTTP reports whether a text is a URL of http:// or https:// with a host.
+// HTTP reports whether a text is a URL of http:// or https:// with a host, a port of this machine, or both.
 func HTTP(text string) bool {
 	scheme, rest, ok := strings.Cut(text, "://")
 	rest, _, _ = strings.Cut(rest, "?")
@@ -40,8 +40,8 @@ func HTTP(text string) bool {
 	if at := strings.LastIndexByte(server, '@'); at >= 0 {
 		ok, server = ok && isUser(server[:at]), server[at+1:]
 	}
-	return ok && (scheme == "http" || scheme == "https") && server != "" && isServer(server) && isEscaped(path) &&
-		!strings.ContainsFunc(text, isControl)
+	return ok && (scheme == "http" || scheme == "https") && strings.TrimSuffix(server, ":") != "" &&
+		isServer(server) && isEscaped(path) && !strings.ContainsFunc(text, isControl)
 }
 
 // cutPort cuts a text at its last colon, behind which a number of 16 bits stands.

@@ -206,6 +206,7 @@ func TestHostPort(t *testing.T) {
 func TestHTTP(t *testing.T) {
 	for text, want := range map[string]bool{"http://h": true, "https://h:1/p?q=1": true, "http://[::1]:1": true,
 		"http://[fe80::1%25eth0]:1": true, "http://[fe80::1%eth0]:1": false, "http://[fe80::1%20]": false,
+		"http://:1": true, "http://:": false, "http://u:p@:/": false,
 		"http://u:p@h/%20": true, "http://": false, "http://h:x": false, "http://h:70000": false, "http:///p": false,
 		"http://h/%2": false, "http://h h": false, "http://h\n": false, "h:1": false, "ftp://h": false, "": false} {
 		if got := HTTP(text); got != want {

@@ -118,17 +118,21 @@ func counts(api openai.API, s *openai.Segment) bool {
 // mark of a message's role in the bytes between two segments.
 var roleKey = []byte(`"role"`)
 
-// opensMessage reports whether segment i is the first of its message, whose role then comes before it.
+// opensMessage reports whether segment i is the first of its message that counts, before which the role then comes.
 func opensMessage(r *openai.Request, body []byte, i int) bool {
 	s := &r.Segments[i]
 	if s.Kind == openai.SegmentTools || s.Role == openai.RoleNone || s.Role == openai.RoleOther ||
 		turnOf(r.API, s) == system || r.API == openai.APIResponses && follows(body, s, inputKey) {
 		return false
 	}
-	if i == 0 || r.Segments[i-1].Role != s.Role || r.Segments[i-1].Kind == openai.SegmentTools {
+	before := i - 1
+	for before >= 0 && !counts(r.API, &r.Segments[before]) {
+		before--
+	}
+	if before < 0 || r.Segments[before].Role != s.Role || r.Segments[before].Kind == openai.SegmentTools {
 		return true
 	}
-	from := r.Segments[i-1].End
+	from := r.Segments[before].End
 	return from < s.Start && bytes.Contains(body[from:s.Start], roleKey)
 }
 

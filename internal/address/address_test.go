@@ -31,6 +31,8 @@ var redisCases = []struct{ name, url, problem string }{
 	{"IPv6 without a port", "redis://[::1]", ""},
 	{"IPv6 with a zone", "redis://[fe80::1%25eth0]:6379", ""},
 	{"a zone's percent sign", "redis://[fe80::1%eth0]:6379", noServer},
+	{"a zone without a name", "redis://[fe80::1%25]:6379", noServer},
+	{"a zone with a blank", "redis://[fe80::1%25eth 0]:6379", noServer},
 	{"a zone's percent sign without a port", "redis://[fe80::1%20]", noServer},
 	{"this machine", "redis://:6379", ""},
 	{"a port that is empty", "redis://h:/1", ""},
@@ -206,6 +208,7 @@ func TestHostPort(t *testing.T) {
 func TestHTTP(t *testing.T) {
 	for text, want := range map[string]bool{"http://h": true, "https://h:1/p?q=1": true, "http://[::1]:1": true,
 		"http://[fe80::1%25eth0]:1": true, "http://[fe80::1%eth0]:1": false, "http://[fe80::1%20]": false,
+		"http://[fe80::1%25]": false, "http://[fe80::1%25eth 0]": false,
 		"http://:1": true, "http://:": false, "http://u:p@:/": false,
 		"http://u:p@h/%20": true, "http://": false, "http://h:x": false, "http://h:70000": false, "http:///p": false,
 		"http://h/%2": false, "http://h h": false, "http://h\n": false, "h:1": false, "ftp://h": false, "": false} {

@@ -49,10 +49,12 @@ func isServer(text string) bool {
 	return isHost(text)
 }
 
-// isIPv6InURL reports whether a text is an address as URLs have it: the percent sign of a zone is %25 (RFC 6874).
+// isIPv6InURL reports whether a text is an address as URLs have it: the percent sign of a zone is %25 (RFC 6874), and
+// its name has none.
 func isIPv6InURL(host string) bool {
 	_, zone, zoned := strings.Cut(host, "%")
-	return isIPv6(host) && (!zoned || strings.HasPrefix(zone, "25") && isEscaped(zone))
+	name, ok := strings.CutPrefix(zone, "25")
+	return isIPv6(host) && (!zoned || ok && name != "" && isHost(name))
 }
 
 // isHost reports whether a text may be a host's name or address, or is empty.

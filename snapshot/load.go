@@ -15,8 +15,9 @@ const (
 )
 
 // AppendLoad appends l as one record to dst. It fails with ErrMalformed when an adapter index is out of range,
-// KVCacheUsage is not within 0 to 1, or a list is over 65,535 entries, and with ErrTooLarge over MaxMessageBytes; dst
-// is then returned as it came.
+// KVCacheUsage is not within 0 to 1, a list is over 65,535 entries, a name is over 65,535 bytes or not UTF-8, there are
+// more than MaxAttributes, or an endpoint has another number of them than there are names, and with ErrTooLarge over
+// MaxMessageBytes; dst is then returned as it came.
 func AppendLoad(dst []byte, l *Load, p Position) ([]byte, error) {
 	start := len(dst)
 	w := writer{dst: appendHeader(dst, KindLoad, p)}

@@ -36,7 +36,8 @@ const (
 )
 
 // Poll reads the snapshot if it has changed; if not, that costs one Get of a small value. What cannot be used leaves
-// the copy as it was, and Poll looks again the next time.
+// the copy as it was, but a load that names the topology and does not fit it leaves none; Poll looks again the next
+// time.
 func (r *Reader) Poll() News {
 	version, change, ok := r.Store.Get(KeyVersion)
 	if !ok || change == r.change || len(version) != 8 {

@@ -35,7 +35,8 @@ func TestChains(t *testing.T) {
 		want   []int // blocks of each
 	}{
 		{"one that goes on with another", [][]byte{chainOf(0, 3, 3), chainOf(2, 1, 1)}, []int{3, 3}},
-		{"as many blocks as may be", [][]byte{chainOf(0, most-1, most-1), chainOf(most-1, 1, 1)}, []int{most - 1, most}},
+		{"as many blocks as may be", [][]byte{chainOf(0, most-1, most-1), chainOf(most-1, 1, 1)},
+			[]int{most - 1, most}},
 		{"one block more", [][]byte{chainOf(0, most+1, most+1), chainOf(0, 1, 1)}, nil},
 		{"more blocks than can be counted", [][]byte{chainOf(0, 1<<63, 0), chainOf(0, 1, 1)}, nil},
 		{"one more with those before", [][]byte{chainOf(0, most, most), chainOf(most, 1, 1)}, []int{most}},

@@ -62,7 +62,8 @@ func TestWrittenOut(t *testing.T) {
 
 // TestReadWithin: all of a text that stands in one line is on that line.
 func TestReadWithin(t *testing.T) {
-	if _, err := ReadWithin(7, []byte("a: 1\nb: @\n")); err == nil || !strings.HasPrefix(err.Error(), "line 7: not valid") {
+	_, err := ReadWithin(7, []byte("a: 1\nb: @\n"))
+	if err == nil || !strings.HasPrefix(err.Error(), "line 7: not valid") {
 		t.Errorf("got %v, want a mistake on line 7", err)
 	}
 	d, err := ReadWithin(7, []byte("a: 1\nb: [x, {c: 1}]\n"))

@@ -236,12 +236,18 @@ func (c *Conn) message() (frames [][]byte, command bool, err error) {
 			return nil, false, errors.New("the peer sends a message of too many frames")
 		}
 		var flags byte
-		flags, c.buffer, err = c.frame(c.buffer, c.limits.Message-len(c.buffer))
+		start := len(c.buffer)
+		flags, c.buffer, err = c.frame(c.buffer, c.limits.Message-start)
 		if err != nil {
 			return nil, false, err
 		}
 		if flags&flagCommand != 0 {
-			return nil, true, c.command(c.buffer)
+			err = c.command(c.buffer[start:])
+			if err != nil || len(c.ends) == 0 {
+				return nil, true, err
+			}
+			c.buffer = c.buffer[:start] // libzmq's heartbeats come between a message's frames, too
+			continue
 		}
 		c.ends = append(c.ends, len(c.buffer))
 		more = flags&flagMore != 0

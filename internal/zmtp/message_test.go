@@ -93,6 +93,32 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
+// TestCommandWithinAMessage: libzmq sends a heartbeat between a message's frames where one is due then. It is answered,
+// and the message stays whole.
+func TestCommandWithinAMessage(t *testing.T) {
+	const ping = "\x04\x0a\x04PING\x00\x09abc"
+	for _, tc := range []struct {
+		name, sends string
+	}{
+		{"behind the first frame", "\x01\x01a" + ping + "\x01\x02bc\x00\x01d"},
+		{"two at once", "\x01\x01a\x01\x02bc" + ping + ping + "\x00\x01d"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var written bytes.Buffer
+			conn := &answered{reading: reading{in: strings.NewReader(tc.sends)}, out: &written}
+			c := &Conn{conn: conn, in: newReader(conn), limits: Limits{}.withDefaults()}
+			frames, err := c.Recv()
+			if err != nil || string(bytes.Join(frames, []byte("|"))) != "a|bc|d" {
+				t.Errorf("got %q, %v, want a, bc and d", frames, err)
+			}
+			want := strings.Repeat("\x04\x08\x04PONGabc", strings.Count(tc.sends, ping))
+			if written.String() != want {
+				t.Errorf("got the answers %q, want %q", written.String(), want)
+			}
+		})
+	}
+}
+
 // answered is a connection that has been sent all that it will be, and keeps what is written.
 type answered struct {
 	reading

@@ -133,9 +133,12 @@ func TestFailures(t *testing.T) {
 			t.Errorf("slow-headers: got %d, %v after %v, want 200 after 200ms", status, err, time.Since(start))
 		}
 		tell(t, url+"/sim/fail", `{"mode":"cut"}`)
-		if status, answer, err := try(time.Minute); status != 200 || err == nil ||
-			!strings.Contains(answer, `"content":`) {
-			t.Errorf("cut: got %d, %v after %q, want an error after the first event", status, err, answer)
+		begun := `"content":`
+		if instant {
+			begun = instantBody[:len(instantBody)/2]
+		}
+		if status, answer, err := try(time.Minute); status != 200 || err == nil || !strings.Contains(answer, begun) {
+			t.Errorf("cut: got %d, %v after %q, want an error behind %s", status, err, answer, begun)
 		}
 		tell(t, url+"/sim/fail", `{"mode":"500","target":"probes"}`)
 		if status, _, err := try(time.Minute); status != 200 || err != nil {
@@ -146,5 +149,31 @@ func TestFailures(t *testing.T) {
 		}
 		tell(t, url+"/sim/fail", `{"mode":"none"}`)
 		get(t, url+"/health")
+	}
+}
+
+// TestInstantAgain: a failure that has ended, and one of probes, leave an instant server instant.
+func TestInstantAgain(t *testing.T) {
+	for _, test := range []struct {
+		name, failure string
+		want          []int
+	}{
+		{"twice", `{"mode":"500","count":2}`, []int{500, 500, 200, 200}},
+		{"probes", `{"mode":"500","target":"probes"}`, []int{200}},
+		{"late", `{"mode":"slow-headers","delayMillis":1}`, []int{200}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, url := serve(t, Config{Instant: true})
+			tell(t, url+"/sim/fail", test.failure)
+			for i, want := range test.want {
+				if response, body := post(t, url+"/v1/chat/completions", "not json"); response.StatusCode != want ||
+					want == 200 && body != instantBody {
+					t.Errorf("request %d: got %d %s, want %d", i, response.StatusCode, body, want)
+				}
+			}
+			if got := s.Count(); got != uint64(len(test.want)) || len(s.Requests()) != 0 {
+				t.Errorf("got count %d and %d records, want %d and 0", got, len(s.Requests()), len(test.want))
+			}
+		})
 	}
 }

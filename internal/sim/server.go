@@ -79,7 +79,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.control(w, r)
 		return
 	}
-	if s.config.Instant && r.Method == http.MethodPost && s.failure.Load() == nil {
+	if s.config.Instant && r.Method == http.MethodPost {
 		s.answerInstantly(w, r)
 		return
 	}
@@ -193,12 +193,12 @@ var (
 
 func (s *Server) answerInstantly(w http.ResponseWriter, r *http.Request) {
 	s.log.count.Add(1)
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil || s.fail(w, r, targetAPI) {
 		return
 	}
 	h := w.Header()
 	h["Content-Type"], h["Content-Length"] = instantType, instantLength
-	_, _ = w.Write(instantBytes)
+	_, _ = s.cut(w).Write(instantBytes)
 }
 
 func (s *Server) nextID() string {

@@ -69,7 +69,7 @@ func newMetricsPage(config Config) *metricsPage {
 
 func seconds(t time.Time) float64 { return float64(t.UnixNano()/1e3) / 1e6 }
 
-// serve answers with the metrics called names, as vLLM does for name[]=..., or with all when there are none.
+// serve answers with the metrics called names, as vLLM does for /metrics/?name[]=..., or with all when there are none.
 func (p *metricsPage) serve(w http.ResponseWriter, l load, pinned *pins, names []string) {
 	lent := pages.Get().(*[]byte)
 	defer pages.Put(lent)

@@ -123,7 +123,9 @@ func (s *Server) probe(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/v1/models":
 		s.listModels(w)
-	case "/metrics", "/metrics/":
+	case "/metrics":
+		s.metrics.serve(w, s.engine.load(), s.pinned.Load(), nil)
+	case "/metrics/":
 		s.metrics.serve(w, s.engine.load(), s.pinned.Load(), r.URL.Query()["name[]"])
 	case "/kv_event_sources":
 		s.showSources(w)

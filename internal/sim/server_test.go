@@ -235,7 +235,11 @@ func TestMetricsPage(t *testing.T) {
 	if s.Count() != 2 {
 		t.Errorf("count: got %d, want 2: probes do not count", s.Count())
 	}
-	few := get(t, url+"/metrics/?name[]=vllm:num_requests_running&name[]=vllm:prompt_tokens_total")
+	const names = "?name[]=vllm:num_requests_running&name[]=vllm:prompt_tokens_total"
+	if whole := get(t, url+"/metrics"+names); len(whole) < len(page)/2 {
+		t.Errorf("without a slash behind the path names count, want them passed over as vLLM does:\n%s", whole)
+	}
+	few := get(t, url+"/metrics/"+names)
 	if got := strings.Count(few, "# TYPE"); got != 2 || !strings.Contains(few, "vllm:prompt_tokens_total{") {
 		t.Errorf("the page of two metrics has %d:\n%s", got, few)
 	}

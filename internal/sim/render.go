@@ -60,9 +60,12 @@ func canonical(v gjson.Result) string {
 func renderMessages(p prompt, messages gjson.Result, a api) prompt {
 	messages.ForEach(func(_, message gjson.Result) bool {
 		role, content := message.Get("role").String(), message.Get("content")
-		if role == "system" {
+		switch {
+		case role == "system":
 			p = renderSystem(p, content, a == apiMessages)
-		} else {
+		case a == apiResponses && !content.Exists(): // a tool's call or its output
+			p = p.role(role).add(canonical(message))
+		default:
 			p = renderContent(p.role(role), content)
 		}
 		if calls := message.Get("tool_calls"); calls.IsArray() {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -39,5 +40,23 @@ func TestLeftOut(t *testing.T) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// TestItemsTellApart: what a tool was asked and what it answered is of the prompt, also where it is no message.
+func TestItemsTellApart(t *testing.T) {
+	const call, output = `{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a\":1}"}`,
+		`{"type":"function_call_output","call_id":"c","output":"42"}`
+	seen := map[string]string{}
+	for _, items := range []string{call, strings.Replace(call, "1", "2", 1), call + "," + output,
+		call + "," + strings.Replace(output, "42", "43", 1), `{"role":"user","content":"hi"}`} {
+		r, failure := parseRequest(apiResponses, []byte(`{"input":[`+items+`]}`), Config{}.withDefaults())
+		if failure != nil {
+			t.Fatal(failure)
+		}
+		if other, ok := seen[string(r.prompt)]; ok {
+			t.Errorf("%s\nand\n%s\nhave one prompt, want two", items, other)
+		}
+		seen[string(r.prompt)] = items
 	}
 }

@@ -145,14 +145,19 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, o
 	if err == nil {
 		return b.Bytes(), true
 	}
+	e := unreadable(err)
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		e := apiError{http.StatusRequestEntityTooLarge,
+		e = &apiError{http.StatusRequestEntityTooLarge,
 			fmt.Sprintf("request body is larger than %d bytes", tooLarge.Limit),
 			"BadRequestError", ""}
-		e.write(w)
 	}
+	e.write(w)
 	return nil, false
+}
+
+func unreadable(err error) *apiError {
+	return badRequest("", fmt.Sprintf("request body cannot be read: %v", err))
 }
 
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, body []byte) {
@@ -195,7 +200,11 @@ var (
 
 func (s *Server) answerInstantly(w http.ResponseWriter, r *http.Request) {
 	s.log.count.Add(1)
-	if _, err := io.Copy(io.Discard, r.Body); err != nil || s.fail(w, r, targetAPI) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		unreadable(err).write(w)
+		return
+	}
+	if s.fail(w, r, targetAPI) {
 		return
 	}
 	h := w.Header()

@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -191,5 +194,23 @@ func TestOffloadedUse(t *testing.T) {
 	}
 	if o.keep(&block{hash: 3}); !o.has(1) || o.has(2) || !o.has(3) {
 		t.Errorf("block 1 is there: %v, 2: %v, 3: %v; want 1 and 3", o.has(1), o.has(2), o.has(3))
+	}
+}
+
+// TestTornBody: a body that cannot be read is refused, and is none that was answered.
+func TestTornBody(t *testing.T) {
+	for _, instant := range []bool{false, true} {
+		_, url := serve(t, Config{Instant: instant})
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "POST /v1/chat/completions HTTP/1.1\r\nhost: sim\r\n"+
+			"transfer-encoding: chunked\r\n\r\nno length\r\n")
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		if want := "HTTP/1.1 400 Bad Request\r\n"; line != want {
+			t.Errorf("instant %v: got %q, %v, want %q", instant, line, err, want)
+		}
 	}
 }

@@ -102,6 +102,7 @@ var (
 	textKey     = []byte(`"text":"`)
 	usageObject = []byte(`"usage":{`)
 	doneEvent   = []byte("[DONE]")
+	errorKey    = []byte(`{"error":`)
 )
 
 // readStream looks for a few byte strings instead of parsing each event: the client shares the machine with what it
@@ -129,6 +130,8 @@ func (s *Sample) readStream(body io.Reader, due time.Time) {
 		case !ok:
 		case bytes.HasPrefix(event, doneEvent):
 			done = true
+		case bytes.HasPrefix(event, errorKey) && gjson.GetBytes(event, "error").Type != gjson.Null:
+			s.Err = "stream has an error event" // behind which vLLM sends [DONE] all the same
 		case bytes.Contains(event, usageObject):
 			s.readUsage(event)
 		case hasContent(event):
@@ -139,11 +142,11 @@ func (s *Sample) readStream(body io.Reader, due time.Time) {
 			s.OutputTokens++
 		}
 	}
-	if !done {
+	switch {
+	case s.Err != "":
+	case !done:
 		s.Err = "stream ended without [DONE]"
-		return
-	}
-	if s.OutputTokens > 1 {
+	case s.OutputTokens > 1:
 		s.TPOT = (last.Sub(due) - s.TTFT) / time.Duration(s.OutputTokens-1)
 	}
 }

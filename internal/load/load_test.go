@@ -88,6 +88,9 @@ func TestReadStream(t *testing.T) {
 			doneMark, 1, true, ""},
 		{"no end", roleEvent + contentEvent, 1, true, "stream ended without [DONE]"},
 		{"empty", "", 0, false, "stream ended without [DONE]"},
+		{"an error in it", roleEvent + contentEvent + `data: {"error": {"message": "x", "code": 500}}` + "\n\n" + doneMark,
+			1, true, "stream has an error event"},
+		{"no error", `data: {"error":null,"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + doneMark, 1, true, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var s Sample

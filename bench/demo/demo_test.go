@@ -133,6 +133,35 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestNoVerdict: where a side did not answer all there is none, and what was not measured is no time and no ratio.
+func TestNoVerdict(t *testing.T) {
+	fine, none := result(time.Second, 0), &load.Result{}
+	failed := &load.Result{Samples: []load.Sample{{Status: 503, Err: "503 Service Unavailable"}}}
+	for _, test := range []struct {
+		name         string
+		ours, theirs *load.Result
+		want         string
+	}{
+		{"some fail with Pintle", result(time.Millisecond, 1), fine, "Requests failed"},
+		{"some fail beside it", fine, result(2*time.Second, 1), "Requests failed"},
+		{"some are not sent", fine, &load.Result{Samples: fine.Samples, Dropped: 1}, "Requests failed"},
+		{"all fail", failed, failed, "Requests failed"},
+		{"none with Pintle", none, fine, "No request was answered"},
+		{"none beside it", fine, none, "No request was answered"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := verdict(test.ours, test.theirs); !strings.HasPrefix(got, test.want) {
+				t.Errorf("got %q, want %s...", got, test.want)
+			}
+		})
+	}
+	var out strings.Builder
+	(&screen{out: &out}).summarize(&side{name: "Pintle", result: fine}, &side{name: "random choice", result: failed})
+	if got := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(got, "first token p50 1.00 s - -") {
+		t.Errorf("got %s, want no time and no ratio of the side that failed", out.String())
+	}
+}
+
 func TestSummaryTellsErrors(t *testing.T) {
 	var out strings.Builder
 	left, right := &side{name: "Pintle", result: result(time.Second, 0)},

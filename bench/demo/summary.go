@@ -30,8 +30,7 @@ func (s *screen) summarize(left, right *side) {
 			if i == 0 {
 				name = part.name
 			}
-			fmt.Fprintf(s.out, "%-13sp%.0f%12s%16s%15.1fx\n", name, p, readable(l[i]), readable(r[i]),
-				ratio(r[i], l[i]))
+			fmt.Fprintf(s.out, "%-13sp%.0f%12s%16s%16s\n", name, p, readable(l[i]), readable(r[i]), times(r[i], l[i]))
 		}
 	}
 	fmt.Fprintf(s.out, "%-16s%12d%16d\n", "answers", left.result.Succeeded(), right.result.Succeeded())
@@ -39,8 +38,14 @@ func (s *screen) summarize(left, right *side) {
 	fmt.Fprintln(s.out, verdict(left.result, right.result))
 }
 
-// verdict says in one sentence whether Pintle was better.
+// verdict says in one sentence whether Pintle was better. Where requests failed the times are those of the others.
 func verdict(left, right *load.Result) string {
+	switch {
+	case failures(left)+failures(right) > 0:
+		return "Requests failed, so the sides did not do the same work: neither can be called faster."
+	case left.Succeeded() == 0 || right.Succeeded() == 0:
+		return "No request was answered. Was the rate low for so short a time?"
+	}
 	ours, theirs := left.Percentiles(load.TTFT, 90)[0], right.Percentiles(load.TTFT, 90)[0]
 	switch r := ratio(theirs, ours); {
 	case r >= 1.1:
@@ -60,8 +65,19 @@ func ratio(theirs, ours time.Duration) float64 {
 	return float64(theirs) / float64(max(ours, 1))
 }
 
+// times is the ratio for people, where both were measured.
+func times(theirs, ours time.Duration) string {
+	if theirs == 0 || ours == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1fx", ratio(theirs, ours))
+}
+
 func readable(d time.Duration) string {
-	if d < time.Second {
+	switch {
+	case d == 0:
+		return "-"
+	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Round(time.Millisecond).Milliseconds())
 	}
 	return fmt.Sprintf("%.2f s", d.Seconds())

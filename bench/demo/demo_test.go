@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 func TestEnvoyConfig(t *testing.T) {
@@ -205,5 +207,26 @@ func TestRecorder(t *testing.T) {
 		if sent != want || (p50 > 0) != (want > 0) || p99 < p50 || len(r.firstTokens[name]) != want {
 			t.Errorf("server %q: got %d requests, %v, %v, want %d", name, sent, p50, p99, want)
 		}
+	}
+}
+
+// TestEndedAtTheEnd: a process that ends behind the last look at it is told of, too.
+func TestEndedAtTheEnd(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	p := ports{requests: server.Listener.Addr().(*net.TCPAddr).Port}
+	st := &stack.Stack{Root: t.TempDir(), Dir: t.TempDir()}
+	defer st.Close()
+	sidecar, err := st.Start("sidecar", "/bin/sh", "-c", "exit 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-sidecar.Done()
+	left, right := &side{name: "Pintle", ports: p, recorder: newRecorder()},
+		&side{name: "random choice", ports: p, recorder: newRecorder()}
+	err = compare(t.Context(), st, &screen{out: io.Discard}, left, right,
+		options{rate: 1, duration: time.Millisecond})
+	if err == nil || !strings.Contains(err.Error(), "sidecar ended unexpectedly (exit status 3)") {
+		t.Errorf("got %v, want what has ended", err)
 	}
 }

@@ -135,7 +135,7 @@ func compare(ctx context.Context, st *stack.Stack, out *screen, left, right *sid
 	if out.terminal {
 		out.draw(out.table(left, right, o.duration, o.duration))
 	}
-	return ctx.Err()
+	return errors.Join(ctx.Err(), st.Check())
 }
 
 // wait returns nil with Ctrl-C and an error when a process ends by itself.

@@ -61,9 +61,12 @@ func (p *Process) Stop() {
 	}
 }
 
-// Kill ends the process without a chance to say goodbye.
+// Kill ends the process, and those that it has started, without a chance to say goodbye. What these leave open of its
+// output would be waited for.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill()
+	if !p.Ended() {
+		_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // it may have ended already
+	}
 	<-p.done
 }
 

@@ -215,3 +215,27 @@ func TestWaitEndsWithContext(t *testing.T) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }
+
+// TestKillTakesAll: what a process has started ends with it, and so does what waits for its output.
+func TestKillTakesAll(t *testing.T) {
+	s := newTestStack(t)
+	p, err := s.Start("wrapper", "/bin/sh", "-c", "sleep 600 & echo started; wait")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p.Logged("started") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	killed := make(chan struct{})
+	go func() {
+		p.Kill()
+		p.Kill() // again is nothing
+		close(killed)
+	}()
+	select {
+	case <-killed:
+	case <-time.After(30 * time.Second):
+		t.Error("the process that it has started holds its output open")
+		_ = syscall.Kill(-p.PID(), syscall.SIGKILL)
+	}
+}

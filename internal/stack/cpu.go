@@ -12,7 +12,10 @@ import (
 const tick = 10 * time.Millisecond
 
 // CPU is how much processor time the process has used so far, as Linux counts it in /proc, to 10 ms.
-func (p *Process) CPU() (time.Duration, error) { return CPUOf(p.PID()) }
+func (p *Process) CPU() (time.Duration, error) {
+	used, err := CPUOf(p.PID())
+	return used, p.unknown(err)
+}
 
 // CPUOf is the same of any process.
 func CPUOf(pid int) (time.Duration, error) {

@@ -9,7 +9,10 @@ import (
 
 // Group is the processor time and the resident memory of the process and of those that it has started, with the time of
 // those of them that have ended.
-func (p *Process) Group() (cpu time.Duration, resident int64, err error) { return groupUsage(p.PID()) }
+func (p *Process) Group() (cpu time.Duration, resident int64, err error) {
+	cpu, resident, err = groupUsage(p.PID())
+	return cpu, resident, p.unknown(err)
+}
 
 // groupUsage is that of a process group: a child leads one of its own.
 func groupUsage(group int) (cpu time.Duration, resident int64, err error) {

@@ -11,7 +11,7 @@ import (
 func (p *Process) Memory() (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	if err != nil {
-		return 0, err
+		return 0, p.unknown(err)
 	}
 	return parseStatus(status)
 }

@@ -99,6 +99,16 @@ func (p *Process) Logged(text string) int {
 // TakeLog returns what was written since it was last called.
 func (p *Process) TakeLog() string { return p.log.take() }
 
+// unknown is the error of what cannot be known of the process: that it has ended, if it has.
+func (p *Process) unknown(err error) error {
+	if err != nil && p.Ended() {
+		return p.fail(endedUnexpectedly)
+	}
+	return err
+}
+
+const endedUnexpectedly = "ended unexpectedly"
+
 // logLines is how much of a log an error shows.
 const logLines = 12
 

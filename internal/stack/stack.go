@@ -85,7 +85,7 @@ func (s *Stack) Start(name, path string, args ...string) (*Process, error) {
 func (s *Stack) Check() error {
 	for _, p := range s.processes {
 		if p.Ended() {
-			return p.fail("ended unexpectedly")
+			return p.fail(endedUnexpectedly)
 		}
 	}
 	return nil

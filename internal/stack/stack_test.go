@@ -216,6 +216,29 @@ func TestWaitEndsWithContext(t *testing.T) {
 	}
 }
 
+// TestEndedTellsWhy: what cannot be measured of a process as it has ended says that, with the end of its log.
+func TestEndedTellsWhy(t *testing.T) {
+	s := newTestStack(t)
+	p, err := s.Start("loser", "/bin/sh", "-c", "echo out of luck; exit 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	const want = "loser ended unexpectedly (exit status 3); the end of its log:\n  | out of luck"
+	for _, test := range []struct {
+		name string
+		ask  func() error
+	}{
+		{"processor time", func() error { _, err := p.CPU(); return err }},
+		{"memory", func() error { _, err := p.Memory(); return err }},
+		{"its group's", func() error { _, _, err := p.Group(); return err }},
+	} {
+		if err := test.ask(); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", test.name, err, want)
+		}
+	}
+}
+
 // TestKillTakesAll: what a process has started ends with it, and so does what waits for its output.
 func TestKillTakesAll(t *testing.T) {
 	s := newTestStack(t)

@@ -24,7 +24,7 @@ func Loopback(ports ...int) (all []netip.AddrPort) {
 	return all
 }
 
-// given are the ports that were handed out of late: whoever got them may not listen on them yet.
+// given are the ports that were handed out or checked of late: whoever has them may not listen on them yet.
 var given = struct {
 	sync.Mutex
 	ports map[int]bool
@@ -79,8 +79,11 @@ type Need struct {
 	Count int
 }
 
-// CheckPorts returns an error for the first port that is taken or that no port can be.
+// CheckPorts returns an error for the first port that is taken or that no port can be. FreePorts leaves the others
+// alone for a while.
 func CheckPorts(needs ...Need) error {
+	given.Lock()
+	defer given.Unlock()
 	for _, need := range needs {
 		last := need.Port + max(need.Count, 1) - 1
 		if need.Port < 1 || last > 65535 {
@@ -93,6 +96,7 @@ func CheckPorts(needs ...Need) error {
 					"port %d of 127.0.0.1 is in use; choose another one with %s=PORT, such as make demo %s=%d",
 					port, need.Variable, need.Variable, otherPort(need.Port))
 			}
+			given.ports[port] = true
 		}
 	}
 	return nil

@@ -101,6 +101,28 @@ func TestCheckPorts(t *testing.T) {
 	}
 }
 
+// TestCheckedPortsAreKept: ports that were asked for are no ports that may be had, though nobody listens there yet.
+func TestCheckedPortsAreKept(t *testing.T) {
+	first, err := FreePorts(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.Lock()
+	clear(given.ports)
+	given.Unlock()
+	err = CheckPorts(Need{Port: first, Variable: "PORT_X", Count: 2}, Need{Port: first + 2, Variable: "PORT_Y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.Lock()
+	defer given.Unlock()
+	for port := first; port < first+3; port++ {
+		if allFree(port, 1) {
+			t.Errorf("port %d of %d to %d may be given to somebody else", port, first, first+2)
+		}
+	}
+}
+
 // TestFreePorts: who asks at the same time gets other ports, though nobody listens on any of them yet.
 func TestFreePorts(t *testing.T) {
 	const callers, calls, n = 4, 100, 5

@@ -36,7 +36,7 @@ func FreePorts(n int) (int, error) {
 	const tries, many = 100, (lastPort - firstPort) / 8
 	given.Lock()
 	defer given.Unlock()
-	for try := range 2 * tries {
+	for try := 0; try < 2*tries && n < lastPort-firstPort; try++ {
 		if try == tries || len(given.ports) > many {
 			clear(given.ports)
 		}

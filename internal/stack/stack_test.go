@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -119,6 +120,16 @@ func TestCheckedPortsAreKept(t *testing.T) {
 	for port := first; port < first+3; port++ {
 		if allFree(port, 1) {
 			t.Errorf("port %d of %d to %d may be given to somebody else", port, first, first+2)
+		}
+	}
+}
+
+// TestTooManyPorts: there is an error where there are not so many at all.
+func TestTooManyPorts(t *testing.T) {
+	for _, n := range []int{lastPort - firstPort, lastPort - firstPort + 1} {
+		want := fmt.Sprintf("no %d free ports in a row between 11000 and 32000", n)
+		if _, err := FreePorts(n); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }

@@ -69,6 +69,9 @@ type sequel struct {
 }
 
 func (s *sequel) send(request []byte) (took float64, err error) {
+	if err := s.conn.SetDeadline(time.Now().Add(answerLimit)); err != nil {
+		return 0, err
+	}
 	began := time.Now()
 	if _, err := s.conn.Write(request); err != nil {
 		return 0, err

@@ -73,6 +73,9 @@ func (c *clients) sent() (n int64) {
 // busy with what it follows.
 const settle = 120 * time.Millisecond
 
+// answerLimit is how long an answer may take, as by wrk.
+const answerLimit = 10 * time.Second
+
 // measure loads the Envoy over all connections.
 func (c *clients) measure(ctx context.Context, v *variant, duration time.Duration) (*measurement, error) {
 	var tasks, others sync.WaitGroup
@@ -121,6 +124,9 @@ func (c *clients) measure(ctx context.Context, v *variant, duration time.Duratio
 // or later.
 func (c *connection) load(ctx context.Context, requests *[variety][]byte, first int, from, until time.Time) error {
 	c.took = c.took[:0]
+	if err := c.SetDeadline(until.Add(answerLimit)); err != nil {
+		return err
+	}
 	for now, i := time.Now(), first; ctx.Err() == nil; i++ {
 		if _, err := c.Write(requests[i%variety]); err != nil {
 			return err

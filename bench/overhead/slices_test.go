@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -48,5 +50,24 @@ func TestLoadOfAConnection(t *testing.T) {
 			test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
+	}
+}
+
+// TestWhoHangs: a request that nobody answers ends the measurement, which would wait for it for good.
+func TestWhoHangs(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(30*time.Second, func() { _ = conn.Close() }).Stop()
+	c := connection{Conn: conn, Reader: bufio.NewReader(conn)}
+	err = c.load(t.Context(), &[variety][]byte{}, 0, time.Now(), time.Now().Add(-answerLimit))
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, os.ErrDeadlineExceeded)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pintle-dev/pintle/internal/series"
+	"github.com/pintle-dev/pintle/internal/wrk"
 )
 
 func TestDecided(t *testing.T) {
@@ -34,6 +35,21 @@ func TestVerdict(t *testing.T) {
 	}{{0.7, 0.7, "0.70 met"}, {0.7, 0.69, "0.70 not met"}, {0, 0.5, "none"}} {
 		if got := verdict(test.bar, test.got); got != test.want {
 			t.Errorf("bar %v, ratio %v: got %q, want %q", test.bar, test.got, got, test.want)
+		}
+	}
+}
+
+// TestPairedBar: where two are compared the row has the bar that the paired ratios below it are held against.
+func TestPairedBar(t *testing.T) {
+	all := followVariants("m")
+	round := &measurement{Result: wrk.Result{Requests: 1000, Micros: 1e6}, cpu: time.Second}
+	found := results{{round}, {round}}
+	for _, size := range []int{2, 16} {
+		var out strings.Builder
+		writeRequests(&out, size, all, found, unjudged(all[1], size))
+		row := strings.Split(out.String(), "\n")[1]
+		if !strings.Contains(row, " 1.00 (1.00-1.00)       0.98  ") {
+			t.Errorf("%d KB: got %q, want the bar 0.98", size, row)
 		}
 	}
 }

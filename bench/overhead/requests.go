@@ -203,7 +203,7 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 		progress("")
 		judge := verdict
 		if paired { // what its rounds say of the bar stands below
-			judge = func(bar, _ float64) string { return fmt.Sprintf("%.2f", bar) }
+			judge = unjudged(all[1], size)
 		}
 		writeRequests(out, size, all, found, judge)
 		if paired {
@@ -254,6 +254,11 @@ func pairedBar(v *variant, size int) float64 {
 		return bar
 	}
 	return bars[v.name][2]
+}
+
+// unjudged shows a bar and nothing of what the rounds say of it.
+func unjudged(v *variant, size int) (judge func(bar, got float64) string) {
+	return func(_, _ float64) string { return fmt.Sprintf("%.2f", pairedBar(v, size)) }
 }
 
 // writePaired says how well the second variant's ratio over the first is known, to tell 2 % from nothing.

@@ -65,10 +65,7 @@ func run(ctx context.Context, o options) error {
 	for round := range o.rounds {
 		for _, i := range random.Perm(len(strategies)) {
 			seed := uint64(round*len(strategies) + i + 1)
-			result, err := measure(ctx, p, strategies[i].name, seed, o.duration)
-			if err == nil {
-				err = st.Check()
-			}
+			result, err := measure(ctx, st, p, strategies[i].name, seed, o.duration)
 			if err != nil {
 				return err
 			}

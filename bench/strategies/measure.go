@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -52,7 +53,8 @@ func prompts(seed uint64, user int, duration time.Duration) []load.Request {
 }
 
 // measure sends the load of all users by one strategy. seed makes prompts that no server has seen.
-func measure(ctx context.Context, p ports, strategy string, seed uint64, duration time.Duration) (outcome, error) {
+func measure(ctx context.Context, st *stack.Stack, p ports, strategy string, seed uint64,
+	duration time.Duration) (outcome, error) {
 	results := make([]*load.Result, 1+lightUsers)
 	errs := make([]error, len(results))
 	var users sync.WaitGroup
@@ -75,12 +77,10 @@ func measure(ctx context.Context, p ports, strategy string, seed uint64, duratio
 		})
 	}
 	users.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return outcome{}, err
-		}
+	if err := errors.Join(append(errs, st.Check(), ctx.Err())...); err != nil {
+		return outcome{}, err
 	}
-	return evaluate(results, duration), ctx.Err()
+	return evaluate(results, duration), nil
 }
 
 // evaluate sums a round up, without its warm-up. The first user is the heavy one.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/load"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 func TestJain(t *testing.T) {
@@ -80,6 +81,27 @@ func TestPrompts(t *testing.T) {
 				}
 				seen[string(q.Body)] = true
 			}
+		}
+	}
+}
+
+// TestWhyRequestsFail: where requests failed as a process has ended the error says which, and what it logged.
+func TestWhyRequestsFail(t *testing.T) {
+	port, err := stack.FreePorts(1) // nobody listens there
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &stack.Stack{Root: t.TempDir(), Dir: t.TempDir()}
+	defer st.Close()
+	envoy, err := st.Start("envoy", "/bin/sh", "-c", "echo out of luck; exit 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-envoy.Done()
+	_, err = measure(t.Context(), st, ports{requests: port}, "random", 1, time.Millisecond)
+	for _, want := range []string{"envoy ended unexpectedly (exit status 3)", "out of luck"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want ...%s...", err, want)
 		}
 	}
 }

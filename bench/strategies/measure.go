@@ -90,12 +90,12 @@ func evaluate(results []*load.Result, duration time.Duration) outcome {
 	served := make([]float64, len(results))
 	prompt, cached, answers := 0, 0, 0
 	for user, whole := range results {
+		o.failed += whole.Failed() // in the warm-up, too: what follows is not the same work
 		r := whole.After(warmUp)
 		p, c, output := r.Tokens()
 		served[user] = float64(p + outputWeight*output)
 		prompt, cached = prompt+p, cached+c
 		answers += r.Succeeded()
-		o.failed += r.Failed()
 		if user > 0 {
 			light.Samples = append(light.Samples, r.Samples...)
 		}

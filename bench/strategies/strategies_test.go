@@ -55,9 +55,9 @@ func TestEvaluate(t *testing.T) {
 		sample(warmUp, time.Minute, 0, 50)}}
 	// 150 tokens out count as 300, so that both users get the same.
 	light := &load.Result{Samples: []load.Sample{sample(warmUp, time.Second, 50, 150),
-		{Start: warmUp, Status: 503, Err: "no"}}}
+		{Start: warmUp, Status: 503, Err: "no"}, {Start: 0, Status: 503, Err: "no"}}}
 	got := evaluate([]*load.Result{heavy, light}, warmUp+3*time.Second)
-	want := outcome{jain: 1, hitRate: 1.0 / 3, lightTTFT: time.Second, requests: 1, failed: 1}
+	want := outcome{jain: 1, hitRate: 1.0 / 3, lightTTFT: time.Second, requests: 1, failed: 2}
 	if math.Abs(got.jain-want.jain) > 1e-12 || math.Abs(got.hitRate-want.hitRate) > 1e-12 ||
 		got.lightTTFT != want.lightTTFT || got.requests != want.requests || got.failed != want.failed {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -177,7 +177,8 @@ func run(ctx context.Context, o options) error {
 	case o.precise:
 		measureAll = runPrecise
 	}
-	return measureAll(ctx, o, st, os.Stdout, newProgress(os.Stderr))
+	// Where requests failed as a process has ended it is that which says why.
+	return errors.Join(measureAll(ctx, o, st, os.Stdout, newProgress(os.Stderr)), st.Check())
 }
 
 // newProgress returns a function that shows one line on a terminal, and an empty one clears it. Elsewhere it shows

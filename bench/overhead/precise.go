@@ -141,7 +141,7 @@ func runPrecise(ctx context.Context, o options, st *stack.Stack, out io.Writer, 
 			writePrecise(out, size, kind, sequels, before, after, p.number)
 		}
 	}
-	return st.Check()
+	return nil
 }
 
 // inTurns sends requests. Those of the first tenth do not count.

@@ -46,7 +46,7 @@ func runStreams(ctx context.Context, o options, st *stack.Stack, out io.Writer, 
 	}
 	progress("")
 	writeStreams(out, o, all, found[0], found[1])
-	return st.Check()
+	return nil
 }
 
 func writeStreams(out io.Writer, o options, all []*variant, one, many results) {

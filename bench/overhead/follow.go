@@ -22,6 +22,9 @@ func readFollowed(adminPort int) (f followed, err error) {
 		return f, err
 	}
 	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return f, fmt.Errorf("the sidecar's metrics: got %s", response.Status)
+	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(response.Body)
 	if err != nil {
@@ -31,6 +34,9 @@ func readFollowed(adminPort int) (f followed, err error) {
 		"pintle_sidecar_journal_events_total": &f.events, "pintle_sidecar_journal_missed_events_total": &f.missed,
 		"pintle_requests_total": &f.requests,
 	} {
+		if families[name] == nil {
+			return f, fmt.Errorf("the sidecar's metrics have no %s", name)
+		}
 		for _, m := range families[name].GetMetric() {
 			*sum += m.GetCounter().GetValue()
 		}

@@ -99,7 +99,31 @@ func parseFlags(args []string) (options, error) {
 	if f.NArg() > 0 {
 		return o, errors.New("want no arguments")
 	}
-	return o, o.check()
+	return o, errors.Join(o.check(), o.idle(f))
+}
+
+// idle is an error where a flag is given that has no effect beside the others.
+func (o options) idle(f *flag.FlagSet) (err error) {
+	wants := map[string]struct {
+		flag string
+		set  bool
+	}{
+		"last": {"follow", o.follow}, "elsewhere": {"replicate", o.replicate}, "redis": {"store", o.store},
+		"gap": {"precise", o.precise},
+	}
+	f.Visit(func(given *flag.Flag) {
+		if want, known := wants[given.Name]; known && !want.set {
+			err = fmt.Errorf("-%s %v: want -%s, too", given.Name, given.Value, want.flag)
+		}
+	})
+	switch {
+	case err != nil:
+	case len(o.compare) > 0 && (o.journal || o.paired()):
+		err = errors.New("-compare: further modules are measured beside plain Envoy, and with -stream")
+	case o.instant && o.streams:
+		err = errors.New("-instant: -stream has servers of its own")
+	}
+	return err
 }
 
 func (o options) check() error {
@@ -112,6 +136,8 @@ func (o options) check() error {
 		return fmt.Errorf("want -rounds of 1 or more, and -seconds of %v or more", least)
 	case !o.paired() && !wrk.Takes(o.duration):
 		return fmt.Errorf("-seconds %g: want whole seconds, as wrk measures no others", o.duration.Seconds())
+	case o.elsewhere < 0:
+		return fmt.Errorf("-elsewhere %d: want 0 or more", o.elsewhere)
 	case o.last != 0 && !wrk.Takes(o.last):
 		return fmt.Errorf("-last %v: want whole seconds, as wrk measures no others", o.last)
 	}

@@ -71,6 +71,12 @@ func TestParseFlags(t *testing.T) {
 		{"-follow -last 500ms", "-last 500ms: want whole seconds"}, {"-follow -last -2s", "want whole seconds"},
 		{"-journal -follow", "-journal, -follow: want one of them"}, {"-stream -store", "-stream, -store: want one"},
 		{"-replicate -precise", "-replicate, -precise: want one"},
+		{"-last 5s", "-last 5s: want -follow, too"}, {"-journal -last 5s", "-last 5s: want -follow, too"},
+		{"-elsewhere 9", "-elsewhere 9: want -replicate, too"}, {"-follow -gap 1s", "-gap 1s: want -precise, too"},
+		{"-redis redis://r", "-redis redis://r: want -store, too"}, {"-replicate -elsewhere -1", "want 0 or more"},
+		{"-stream -instant", "-instant: -stream has servers of its own"},
+		{"-follow -compare a.wasm", "-compare: further modules are measured"},
+		{"-journal -compare a.wasm", "-compare: further modules are measured"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			_, err := parseFlags(strings.Fields(test.args))

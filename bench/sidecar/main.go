@@ -95,11 +95,13 @@ func run(ctx context.Context, o options) error {
 	}
 	other, err := measure(ctx, "peer", peer, pages, in, o)
 	if err != nil {
-		return errors.Join(err, s.Check())
+		return err
 	}
-	fmt.Printf("\npintle takes %.3f of the peer's processor time, %.3f for each scrape\n", own.cores/other.cores,
-		own.perScrape()/other.perScrape())
-	return nil
+	beside, err := own.beside(other)
+	if err == nil {
+		fmt.Println("\n" + beside)
+	}
+	return err
 }
 
 // startPeer starts the program that is to scrape the same pages.
@@ -123,10 +125,22 @@ func vary(ctx context.Context, s *servers, kilobytes int) {
 	}
 }
 
-// cost is what a program took.
+// cost is what a program took, with those that it has started.
 type cost struct{ cores, scrapes float64 }
 
 func (c cost) perScrape() float64 { return c.cores / c.scrapes }
+
+// beside says what Pintle takes beside a peer.
+func (c cost) beside(peer cost) (string, error) {
+	switch {
+	case peer.scrapes == 0:
+		return "", errors.New("the peer scrapes nothing: want {ports} among its arguments")
+	case peer.cores == 0:
+		return "", errors.New("the peer takes no time")
+	}
+	return fmt.Sprintf("pintle takes %.3f of the peer's processor time, %.3f for each scrape", c.cores/peer.cores,
+		c.perScrape()/peer.perScrape()), nil
+}
 
 func measure(ctx context.Context, name string, p *stack.Process, s *servers, in *ingest,
 	o options) (c cost, err error) {
@@ -135,22 +149,18 @@ func measure(ctx context.Context, name string, p *stack.Process, s *servers, in 
 	}
 	in.take()
 	began, scrapes, overtaken := time.Now(), s.scrapes(), s.overtaken()
-	before, err := p.CPU()
+	before, _, err := p.Group()
 	if err != nil {
 		return c, err
 	}
 	if err := pause(ctx, o.duration); err != nil {
 		return c, err
 	}
-	after, err := p.CPU()
+	after, memory, err := p.Group()
 	if err != nil {
 		return c, err
 	}
 	took := time.Since(began).Seconds()
-	memory, err := p.Memory()
-	if err != nil {
-		return c, err
-	}
 	posts, delays := in.take()
 	overtaken = s.overtaken() - overtaken
 	c = cost{cores: (after - before).Seconds() / took, scrapes: float64(s.scrapes()-scrapes) / took}

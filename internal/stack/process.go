@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -17,6 +18,7 @@ type Process struct {
 	cmd  *exec.Cmd
 	log  tail
 	done chan struct{} // closed when it has ended
+	told atomic.Bool   // to end, while it ran
 }
 
 // StartCommand starts a child from a command that is ready but for where its output goes: the end of that is kept.
@@ -65,13 +67,19 @@ func (p *Process) Stop() {
 // output would be waited for.
 func (p *Process) Kill() {
 	if !p.Ended() {
+		p.told.Store(true)
 		_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // it may have ended already
 	}
 	<-p.done
 }
 
 // Terminate asks the process to end.
-func (p *Process) Terminate() { _ = p.cmd.Process.Signal(syscall.SIGTERM) } // it may have ended already
+func (p *Process) Terminate() {
+	if !p.Ended() {
+		p.told.Store(true)
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+	}
+}
 
 // await waits for the end and brings it about when that takes too long.
 func (p *Process) await(limit time.Duration) {

@@ -84,7 +84,7 @@ func (s *Stack) Start(name, path string, args ...string) (*Process, error) {
 // Check returns an error when a process has ended by itself.
 func (s *Stack) Check() error {
 	for _, p := range s.processes {
-		if p.Ended() {
+		if p.Ended() && !p.told.Load() {
 			return p.fail(endedUnexpectedly)
 		}
 	}

@@ -231,8 +231,9 @@ func TestFailureShowsLog(t *testing.T) {
 	if strings.Contains(err.Error(), "| 28\n") || !strings.Contains(err.Error(), "| 29\n") {
 		t.Errorf("got %v, want the last 12 lines", err)
 	}
+	p.Stop()
 	if err := s.Check(); err == nil {
-		t.Error("a process that has ended goes unnoticed")
+		t.Error("a process that has ended goes unnoticed, as it was told to end behind that")
 	}
 }
 
@@ -246,6 +247,24 @@ func TestWaitEndsWithContext(t *testing.T) {
 	cancel()
 	if err := p.waitUntil(ctx, func() bool { return false }); err != context.Canceled {
 		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+// TestStoppedIsNoFailure: a process that was told to end has not ended by itself.
+func TestStoppedIsNoFailure(t *testing.T) {
+	for name, end := range map[string]func(p *Process){"stopped": (*Process).Stop, "killed": (*Process).Kill,
+		"asked to": func(p *Process) { p.Terminate(); <-p.Done() }} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStack(t)
+			p, err := s.Start("sleeper", "/bin/sleep", "600")
+			if err != nil {
+				t.Fatal(err)
+			}
+			end(p)
+			if err := s.Check(); err != nil {
+				t.Errorf("got %v, want nothing", err)
+			}
+		})
 	}
 }
 

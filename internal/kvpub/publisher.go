@@ -38,6 +38,7 @@ type Publisher struct {
 	next        uint64
 	buffer      []sent
 	subscribers map[*subscriber]bool
+	conns       map[net.Conn]bool
 	joined      int // subscribers ever
 	lose        int
 	loseAll     bool
@@ -54,7 +55,7 @@ func New(o Options) (*Publisher, error) {
 	if o.Buffer == 0 {
 		o.Buffer = 10_000
 	}
-	p := &Publisher{options: o, subscribers: map[*subscriber]bool{}}
+	p := &Publisher{options: o, subscribers: map[*subscriber]bool{}, conns: map[net.Conn]bool{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	if o.Listen == "" {
 		p.tasks.Go(p.connect)
@@ -204,9 +205,21 @@ func (p *Publisher) Restart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next, p.buffer = 0, nil
-	for s := range p.subscribers {
-		_ = s.conn.Close()
+	for conn := range p.conns {
+		_ = conn.Close()
 	}
+}
+
+// over serves a connection, and closes it.
+func (p *Publisher) over(conn net.Conn, serve func(net.Conn)) {
+	p.mu.Lock()
+	p.conns[conn] = true
+	p.mu.Unlock()
+	serve(conn)
+	_ = conn.Close()
+	p.mu.Lock()
+	delete(p.conns, conn)
+	p.mu.Unlock()
 }
 
 func (p *Publisher) accept(ctx context.Context, l net.Listener, serve func(net.Conn)) {
@@ -218,8 +231,7 @@ func (p *Publisher) accept(ctx context.Context, l net.Listener, serve func(net.C
 		p.tasks.Go(func() {
 			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 			defer stop()
-			defer conn.Close()
-			serve(conn)
+			p.over(conn, serve)
 		})
 	}
 }
@@ -230,9 +242,8 @@ func (p *Publisher) connect() {
 	for p.ctx.Err() == nil {
 		if conn, err := dialer.DialContext(p.ctx, "tcp", p.options.Connect); err == nil {
 			stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() })
-			p.serve(conn)
+			p.over(conn, p.serve)
 			stop()
-			_ = conn.Close()
 		}
 		select {
 		case <-p.ctx.Done():

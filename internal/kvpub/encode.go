@@ -181,15 +181,17 @@ func appendUint(dst []byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, 0xcf), n)
 }
 
-// AppendString appends a string of at most 65,535 bytes.
+// AppendString appends a string.
 func AppendString(dst []byte, s string) []byte {
 	switch {
 	case len(s) <= 31:
 		dst = append(dst, 0xa0|byte(len(s)))
 	case len(s) <= math.MaxUint8:
 		dst = append(dst, 0xd9, byte(len(s)))
-	default:
+	case len(s) <= math.MaxUint16:
 		dst = binary.BigEndian.AppendUint16(append(dst, 0xda), uint16(len(s)))
+	default:
+		dst = binary.BigEndian.AppendUint32(append(dst, 0xdb), uint32(len(s)))
 	}
 	return append(dst, s...)
 }

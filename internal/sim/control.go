@@ -82,7 +82,7 @@ const (
 //	reset         resets the connection (HTTP/2: the stream) instead of answering
 //	hang          never answers
 //	slow-headers  answers as usual after DelayMillis (2000 by default)
-//	cut           drops the connection after the first event of a stream, or after half of another answer of the API
+//	cut           drops the connection after the first token of a stream, or after half of another answer of the API
 //
 // Target is api (the default), probes (/metrics, /health, /v1/models) or all. Count above 0 ends the failure after so
 // many requests.

@@ -16,7 +16,7 @@ import (
 const startLimit = 60 * time.Second
 
 // Sims starts simulated servers on count consecutive ports, with further flags of pintle sim, and waits until they
-// answer. They are called PREFIX-0 and so on.
+// answer. They are called PREFIX-0 and so on, and a single one PREFIX.
 func (s *Stack) Sims(ctx context.Context, name, prefix string, firstPort, count int,
 	flags ...string) (*Process, error) {
 	args := append([]string{"sim", "-name", prefix, "-address", Address(firstPort), "-count", strconv.Itoa(count)},

@@ -147,6 +147,13 @@ func TestFailures(t *testing.T) {
 		if response, err := client.Get(url + "/metrics"); err != nil || response.StatusCode != 500 {
 			t.Errorf("failing probes: got %v, %v, want 500", response, err)
 		}
+		tell(t, url+"/sim/fail", `{"mode":"500","target":"all"}`)
+		if status, _, err := try(time.Minute); status != 500 || err != nil {
+			t.Errorf("all failing: the API gave %d, %v, want 500", status, err)
+		}
+		if response, err := client.Get(url + "/metrics"); err != nil || response.StatusCode != 500 {
+			t.Errorf("all failing: probes got %v, %v, want 500", response, err)
+		}
 		tell(t, url+"/sim/fail", `{"mode":"none"}`)
 		get(t, url+"/health")
 	}

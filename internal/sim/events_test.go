@@ -3,6 +3,7 @@ package sim
 import (
 	"maps"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -112,6 +113,24 @@ func TestEventsTellTheCache(t *testing.T) {
 			t.Errorf("seed %d: %d blocks are left and %d are known of, want none", seed, len(c.cached), len(f))
 		}
 		checkCache(t, c, holds)
+	}
+}
+
+// TestCloseEndsEvents: a server that was closed takes no subscribers.
+func TestCloseEndsEvents(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.PublishEvents(EventOptions{Address: "127.0.0.1:0"}); err != nil {
+		t.Fatal(err)
+	}
+	address := s.EventAddresses()[0].Events
+	s.Close()
+	if conn, err := net.Dial("tcp", address); err == nil {
+		_ = conn.Close()
+		t.Errorf("%s takes a connection of a server that was closed", address)
 	}
 }
 

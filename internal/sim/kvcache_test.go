@@ -130,6 +130,21 @@ func TestCacheForgetsWhatWasNotComputed(t *testing.T) {
 	}
 }
 
+// TestCacheKeepsWhatWasFound: a request that leaves early takes nothing of what others have computed with it.
+func TestCacheKeepsWhatWasFound(t *testing.T) {
+	c := newKVCache(8, 1, 0)
+	first := &hold{hashes: hashesOf("aaaabbbb", 1)}
+	c.admit(first, 2, 0)
+	c.grow(first, 2)
+	c.release(first)
+	aborted := &hold{hashes: hashesOf("aaaabbbbcccc", 1)}
+	c.admit(aborted, 3, 0)
+	c.release(aborted)
+	if cached, _ := c.admit(&hold{hashes: hashesOf("aaaabbbbcccc", 1)}, 3, 0); cached != 2 {
+		t.Errorf("cached tokens after a prefill that was aborted: got %d, want the 2 that it had found", cached)
+	}
+}
+
 // TestCacheForgetsAll: whoever is told so need not ask whether a request ran or blocks were offloaded.
 func TestCacheForgetsAll(t *testing.T) {
 	c := newKVCache(3, 1, 8)

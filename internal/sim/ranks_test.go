@@ -1,12 +1,15 @@
 package sim
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 )
 
 // asks sends a completion to a rank, "" for any, and returns how many tokens of its prompt were cached.
@@ -81,6 +84,31 @@ func TestRanks(t *testing.T) {
 		!strings.Contains(w.Body.String(), want) {
 		t.Errorf("got %d %s, want 400 and %q", w.Code, w.Body, want)
 	}
+}
+
+// TestFullRank: a request that its rank has no room for holds up those of its rank behind it, and no others.
+func TestFullRank(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTestEngine(Config{Ranks: 2, Blocks: 10, BlockTokens: 4})
+		ctx, leave := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		var all []*sequence
+		for i, asks := range []struct{ rank, blocks int }{{0, 8}, {0, 4}, {0, 1}, {1, 8}, {1, 4}, {1, 1}} {
+			s := textSequence(e, strings.Repeat(fmt.Sprint("req", i), 4*asks.blocks), 0)
+			s.rank = asks.rank
+			all = append(all, s)
+			running.Go(func() { _ = e.run(ctx, s, 1, noEmit) })
+			synctest.Wait()
+		}
+		for i, s := range all {
+			if got, want := s.waiting == nil, i%3 == 0; got != want {
+				t.Errorf("request %d: it runs: %v, want %v", i, got, want)
+			}
+		}
+		leave()
+		running.Wait()
+		checkIdle(t, e)
+	})
 }
 
 // TestOffload: what there is no room for any more comes back from the CPU's memory, until that has no room, either.

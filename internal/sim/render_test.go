@@ -60,3 +60,34 @@ func TestItemsTellApart(t *testing.T) {
 		seen[string(r.prompt)] = items
 	}
 }
+
+// TestImages: another image is another prompt, and the same one is the same however it is given.
+func TestImages(t *testing.T) {
+	part := func(a api, parts string) string {
+		r, failure := parseRequest(a, []byte(`{"max_tokens":1,"messages":[{"role":"user","content":[`+parts+`]}]}`),
+			Config{}.withDefaults())
+		if failure != nil {
+			t.Fatal(failure)
+		}
+		return string(r.prompt)
+	}
+	const url, text = `{"type":"image_url","image_url":{"url":"a"}}`, `{"type":"image_url","image_url":"a"}`
+	const source = `{"type":"image","source":{"type":"base64","data":"a"}}`
+	for _, test := range []struct {
+		name        string
+		api         api
+		first, then string
+		same        bool
+	}{
+		{"again", apiChat, url, url, true}, {"as a text", apiChat, url, text, true},
+		{"another one", apiChat, url, strings.Replace(url, `"a"`, `"b"`, 1), false},
+		{"another source", apiMessages, source, strings.Replace(source, `"a"`, `"b"`, 1), false},
+		{"one more", apiChat, url, url + "," + url, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if same := part(test.api, test.first) == part(test.api, test.then); same != test.same {
+				t.Errorf("%s and %s: got one prompt %v, want %v", test.first, test.then, same, test.same)
+			}
+		})
+	}
+}

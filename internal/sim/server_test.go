@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -308,5 +309,11 @@ func TestClosedServerRefuses(t *testing.T) {
 	}
 	if err := s.Serve(l); err != nil {
 		t.Errorf("Serve after Close: got %v, want nil", err)
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/chat/completions",
+		strings.NewReader(chatBody("hi", `,"stream":true`))))
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("after Close: got %d %s, want 503", w.Code, w.Body)
 	}
 }

@@ -195,6 +195,10 @@ func TestOffloadedUse(t *testing.T) {
 	if o.keep(&block{hash: 3}); !o.has(1) || o.has(2) || !o.has(3) {
 		t.Errorf("block 1 is there: %v, 2: %v, 3: %v; want 1 and 3", o.has(1), o.has(2), o.has(3))
 	}
+	o.keep(&block{hash: 1}) // evicted once more
+	if o.keep(&block{hash: 4}); !o.has(1) || o.has(3) || !o.has(4) {
+		t.Errorf("block 1 is there: %v, 3: %v, 4: %v; want 1 and 4", o.has(1), o.has(3), o.has(4))
+	}
 }
 
 // TestTornBody: a body that cannot be read is refused, and is none that was answered.

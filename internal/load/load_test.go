@@ -50,6 +50,13 @@ func TestResultParts(t *testing.T) {
 	if len(late.Samples) != 2 || late.Elapsed != 5*time.Second || late.RequestsPerSecond() != 0.2 {
 		t.Errorf("after 5 s: got %+v, %v requests/s", late, late.RequestsPerSecond())
 	}
+	if r.Dropped = 7; r.After(5*time.Second).Dropped != 7 {
+		t.Errorf("after 5 s: got %d dropped, want the 7 of all", r.After(5*time.Second).Dropped)
+	}
+	r.Samples[1].TPOT = 9
+	if got := r.Percentiles(TPOT, 0, 100); got[0] != 9 || got[1] != 9 {
+		t.Errorf("time per token: got %v, want 9 only: an answer without one does not count", got)
+	}
 	if got := r.Percentiles(Latency, 100)[0]; got != 2 {
 		t.Errorf("highest latency: got %d, want 2: failures do not count", got)
 	}
@@ -165,7 +172,7 @@ func TestSharedPrefix(t *testing.T) {
 
 func TestMixed(t *testing.T) {
 	requests := Mixed{Model: "m", Scale: 0.1, Count: 2000, Seed: 1}.Requests()
-	classes, turns := map[string]int{}, map[int]string{}
+	classes, turns, longest := map[string]int{}, map[int]string{}, int64(0)
 	for _, q := range requests {
 		classes[q.Class]++
 		if !gjson.GetBytes(q.Body, "stream").Bool() {
@@ -180,6 +187,10 @@ func TestMixed(t *testing.T) {
 			t.Errorf("session %d: a turn of %d messages does not go on from the one before", q.Group, n)
 		}
 		turns[q.Group] = messages
+		longest = max(longest, gjson.Get(messages, "#").Int())
+	}
+	if longest != 2*mixedTurns-1 {
+		t.Errorf("got up to %d messages in a session, want the %d of %d turns", longest, 2*mixedTurns-1, mixedTurns)
 	}
 	for class, share := range map[string]int{"chat": 1000, "document": 500, "session": 500} {
 		if n := classes[class]; n < share*8/10 || n > share*12/10 {

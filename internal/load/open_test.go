@@ -26,6 +26,8 @@ func TestOpenLoop(t *testing.T) {
 			second},
 		{"room after others were dropped", Config{MaxInFlight: 1, Due: []time.Duration{0, 0, 0, 2 * second}}, second, 2,
 			2, []time.Duration{0, 2 * second}, second, 3 * second},
+		{"no more than so many", Config{Count: 1, Due: []time.Duration{0, 2 * second}}, second, 1, 0,
+			[]time.Duration{0}, second, second},
 		{"due after the end", Config{Duration: 5 * second, Due: []time.Duration{0, second, 60 * second}}, 0, 2, 0,
 			[]time.Duration{0, second}, 0, second},
 	} {

@@ -93,6 +93,12 @@ func TestConfigErrors(t *testing.T) {
 			"load: Rate 1, Workers 1: want exactly one"},
 		{"rate", Config{URL: "http://a", Requests: requests, Rate: math.NaN()}, "load: Rate NaN: want"},
 		{"no bound", Config{URL: "http://a", Requests: requests, Rate: 1}, "load: Count and Duration are 0"},
+		{"due beside a rate", Config{URL: "http://a", Requests: requests, Due: []time.Duration{0}, Rate: 1},
+			"load: Due 1: want one for each request, and neither Rate nor Workers"},
+		{"due beside workers", Config{URL: "http://a", Requests: requests, Due: []time.Duration{0}, Workers: 1},
+			"load: Due 1: want one for each request"},
+		{"due more often", Config{URL: "http://a", Requests: requests, Due: []time.Duration{0, 1}},
+			"load: Due 2: want one for each request"},
 		{"negative", Config{URL: "http://a", Requests: requests, Rate: 1, Drain: -1}, "load: Duration 0s, Drain -1ns"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -235,5 +241,26 @@ func TestFailuresAreSamples(t *testing.T) {
 	}
 	if p := r.Percentiles(Latency, 50); p[0] != 0 {
 		t.Errorf("p50 without successes: got %v, want 0", p[0])
+	}
+}
+
+// TestHeaders: a request has the run's headers and its own, of which its own count.
+func TestHeaders(t *testing.T) {
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, want := range map[string]string{"X-Run": "run", "X-Both": "own", "X-Own": "own",
+			"Content-Type": "application/json"} {
+			if got := r.Header[name]; len(got) != 1 || got[0] != want {
+				http.Error(w, "", http.StatusBadRequest)
+				t.Errorf("%s: got %q, want %s once", name, got, want)
+			}
+		}
+	}))
+	defer h.Close()
+	requests := Uniform{Model: "m"}.Requests()
+	requests[0].Header = http.Header{"x-own": {"own"}, "X-Both": {"own"}}
+	r, err := Run(t.Context(), Config{URL: h.URL, Requests: requests, Workers: 1, Count: 1,
+		Header: http.Header{"x-run": {"run"}, "x-both": {"run"}}})
+	if err != nil || r.Succeeded() != 1 {
+		t.Errorf("got %v, %v, want one answer", r, err)
 	}
 }

@@ -166,7 +166,8 @@ func TestFreePorts(t *testing.T) {
 }
 
 func TestSidecarFile(t *testing.T) {
-	c := Sidecar{IngestPorts: []int{1, 2}, Token: "t", AdminPort: 3, Endpoints: Endpoints("s", 7, 2)}
+	c := Sidecar{IngestPorts: []int{1, 2}, Token: "t", AdminPort: 3, Endpoints: Endpoints("s", 7, 2), Unfollowed: true,
+		Replicated: "127.0.0.1:9", PrefixPort: 5}
 	text, err := c.file()
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +175,12 @@ func TestSidecarFile(t *testing.T) {
 	var got struct {
 		Envoy     struct{ Ingest []string }
 		Discovery struct{ Static []Endpoint }
+		Follow    struct{ Enabled bool }
+		Replicate struct{ Redis string }
+		Prefix    struct{ Address string }
+		Responses any
 	}
+	got.Follow.Enabled = true
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
@@ -183,6 +189,10 @@ func TestSidecarFile(t *testing.T) {
 	}
 	if len(got.Discovery.Static) != 2 || got.Discovery.Static[1] != (Endpoint{"s-1", "127.0.0.1:8"}) {
 		t.Errorf("endpoints: got %q", got.Discovery.Static)
+	}
+	if got.Follow.Enabled || got.Replicate.Redis != "redis://127.0.0.1:9" || got.Prefix.Address != "127.0.0.1:5" ||
+		got.Responses != nil {
+		t.Errorf("got %+v, want nothing followed, the stream, the prefixes and no conversations", got)
 	}
 }
 
@@ -247,70 +257,5 @@ func TestWaitEndsWithContext(t *testing.T) {
 	cancel()
 	if err := p.waitUntil(ctx, func() bool { return false }); err != context.Canceled {
 		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
-}
-
-// TestStoppedIsNoFailure: a process that was told to end has not ended by itself.
-func TestStoppedIsNoFailure(t *testing.T) {
-	for name, end := range map[string]func(p *Process){"stopped": (*Process).Stop, "killed": (*Process).Kill,
-		"asked to": func(p *Process) { p.Terminate(); <-p.Done() }} {
-		t.Run(name, func(t *testing.T) {
-			s := newTestStack(t)
-			p, err := s.Start("sleeper", "/bin/sleep", "600")
-			if err != nil {
-				t.Fatal(err)
-			}
-			end(p)
-			if err := s.Check(); err != nil {
-				t.Errorf("got %v, want nothing", err)
-			}
-		})
-	}
-}
-
-// TestEndedTellsWhy: what cannot be measured of a process as it has ended says that, with the end of its log.
-func TestEndedTellsWhy(t *testing.T) {
-	s := newTestStack(t)
-	p, err := s.Start("loser", "/bin/sh", "-c", "echo out of luck; exit 3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-p.Done()
-	const want = "loser ended unexpectedly (exit status 3); the end of its log:\n  | out of luck"
-	for _, test := range []struct {
-		name string
-		ask  func() error
-	}{
-		{"processor time", func() error { _, err := p.CPU(); return err }},
-		{"memory", func() error { _, err := p.Memory(); return err }},
-		{"its group's", func() error { _, _, err := p.Group(); return err }},
-	} {
-		if err := test.ask(); err == nil || err.Error() != want {
-			t.Errorf("%s: got %v, want %s", test.name, err, want)
-		}
-	}
-}
-
-// TestKillTakesAll: what a process has started ends with it, and so does what waits for its output.
-func TestKillTakesAll(t *testing.T) {
-	s := newTestStack(t)
-	p, err := s.Start("wrapper", "/bin/sh", "-c", "sleep 600 & echo started; wait")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for p.Logged("started") == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	killed := make(chan struct{})
-	go func() {
-		p.Kill()
-		p.Kill() // again is nothing
-		close(killed)
-	}()
-	select {
-	case <-killed:
-	case <-time.After(30 * time.Second):
-		t.Error("the process that it has started holds its output open")
-		_ = syscall.Kill(-p.PID(), syscall.SIGKILL)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 	"unicode/utf8"
 
@@ -228,5 +229,23 @@ func TestEndedAtTheEnd(t *testing.T) {
 		options{rate: 1, duration: time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "sidecar ended unexpectedly (exit status 3)") {
 		t.Errorf("got %v, want what has ended", err)
+	}
+}
+
+// TestFirstBytesOnce: it is the first bytes of a body that are told of, once.
+func TestFirstBytesOnce(t *testing.T) {
+	told := 0
+	body := &timedBody{io.NopCloser(iotest.OneByteReader(strings.NewReader("text"))), func() { told++ }}
+	if text, err := io.ReadAll(body); err != nil || string(text) != "text" || told != 1 {
+		t.Errorf("got %q, %v, told %d times, want the text and once", text, err, told)
+	}
+}
+
+// TestTotal: queues and batches add up, and the cache in use is that of the mean server.
+func TestTotal(t *testing.T) {
+	s := &side{recorder: newRecorder()}
+	got := s.total([]row{{waiting: 3, running: 1, kv: 0.25}, {waiting: 1, running: 2, kv: 0.75}})
+	if want := (row{name: "all", waiting: 4, running: 3, kv: 0.5}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -32,9 +32,17 @@ func (c *Conn) command(body []byte) error {
 		}
 		return c.sendCommand(append(append([]byte{4}, "PONG"...), rest[2:]...))
 	case "ERROR":
-		return fmt.Errorf("the peer says %q", rest)
+		return refused(rest)
 	}
 	return nil
+}
+
+// refused is the error of an ERROR, which has its reason behind the reason's length.
+func refused(rest []byte) error {
+	if len(rest) > 0 && int(rest[0]) == len(rest)-1 {
+		rest = rest[1:]
+	}
+	return fmt.Errorf("the peer says %q", rest)
 }
 
 func commandName(body []byte) (name string, rest []byte) {

@@ -136,7 +136,11 @@ func cString(b []byte) string {
 // ready reads the properties of the peer's READY.
 func (c *Conn) ready(body []byte) error {
 	name, left := commandName(body)
-	if name != "READY" {
+	switch name {
+	case "READY":
+	case "ERROR":
+		return refused(left)
+	default:
 		return fmt.Errorf("the peer answers %q", name)
 	}
 	for len(left) > 0 {

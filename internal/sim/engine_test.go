@@ -107,6 +107,25 @@ func TestPrefillsSerialiseAndDecodesShare(t *testing.T) {
 	})
 }
 
+// TestLateTimersDoNotAddUp: a prefill begins when the one before it should have ended, however late that was noticed.
+func TestLateTimersDoNotAddUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTestEngine(Config{PrefillTokensPerSecond: 1000})
+		first, second := textSequence(e, strings.Repeat("a", 4000), 1), textSequence(e, strings.Repeat("b", 4000), 1)
+		e.enter(first)
+		e.enter(second)
+		due := first.prefillStart.Add(time.Second)
+		time.Sleep(1500 * time.Millisecond)
+		e.prefilled(first, due)
+		if !second.prefillStart.Equal(due) {
+			t.Errorf("the second begins %v late, want none", second.prefillStart.Sub(due))
+		}
+		e.leave(first, nil)
+		e.leave(second, errAborted)
+		checkIdle(t, e)
+	})
+}
+
 func TestQueueIsFirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTestEngine(Config{MaxRunning: 2})
@@ -202,9 +221,9 @@ func TestAbortFreesEverything(t *testing.T) {
 
 func TestAdaptersInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newTestEngine(Config{Adapters: []string{"a", "b"}, MaxAdapters: 1})
+		e := newTestEngine(Config{Adapters: []string{"a", "b", "c"}, MaxAdapters: 1})
 		var running sync.WaitGroup
-		for _, adapter := range []string{"a", "b", "a", ""} {
+		for _, adapter := range []string{"a", "c", "b", "a", ""} {
 			s := textSequence(e, "text", 20)
 			s.adapter = adapter
 			running.Go(func() { _ = e.run(t.Context(), s, 1, noEmit) })
@@ -212,8 +231,8 @@ func TestAdaptersInTurn(t *testing.T) {
 		}
 		l := e.load()
 		if l.Running != 3 || !slices.Equal(l.runningLoRA, []string{"a"}) ||
-			!slices.Equal(l.waitingLoRA, []string{"b"}) {
-			t.Errorf("got %d running with adapters %v, %v waiting, want 3, [a], [b]", l.Running, l.runningLoRA,
+			!slices.Equal(l.waitingLoRA, []string{"b", "c"}) {
+			t.Errorf("got %d running with adapters %v, %v waiting, want 3, [a], [b c]", l.Running, l.runningLoRA,
 				l.waitingLoRA)
 		}
 		running.Wait()

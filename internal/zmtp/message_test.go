@@ -2,7 +2,10 @@ package zmtp
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +119,17 @@ func TestCommandWithinAMessage(t *testing.T) {
 				t.Errorf("got the answers %q, want %q", written.String(), want)
 			}
 		})
+	}
+}
+
+// TestWhoDoesNotRead: a message that nobody takes has its time to be sent, too.
+func TestWhoDoesNotRead(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	defer time.AfterFunc(30*time.Second, func() { _ = near.Close() }).Stop()
+	c := &Conn{conn: near, in: newReader(near), limits: Limits{Whole: time.Millisecond}.withDefaults()}
+	if err := c.Subscribe("kv@"); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, os.ErrDeadlineExceeded)
 	}
 }
 

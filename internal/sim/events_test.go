@@ -98,11 +98,15 @@ func TestEventsTellTheCache(t *testing.T) {
 					holds = append(holds, h)
 				}
 			}
+			if random.IntN(3) > 0 {
+				continue // a batch has the events of several requests
+			}
 			f.take(t, c.events)
 			if got, held := slices.Sorted(maps.Keys(f)), slices.Sorted(maps.Keys(c.cached)); !slices.Equal(got, held) {
 				t.Fatalf("seed %d: %d blocks are known, want the %d of the cache", seed, len(got), len(held))
 			}
 		}
+		f.take(t, c.events)
 		for hash, text := range f {
 			if text != want[hash] {
 				t.Errorf("seed %d: block %x is %q, want %q", seed, hash, text, want[hash])
@@ -131,6 +135,32 @@ func TestCloseEndsEvents(t *testing.T) {
 	if conn, err := net.Dial("tcp", address); err == nil {
 		_ = conn.Close()
 		t.Errorf("%s takes a connection of a server that was closed", address)
+	}
+}
+
+// TestRestartForgetsEvents: an engine that was started anew says nothing of what the one before had, and has no fault.
+func TestRestartForgetsEvents(t *testing.T) {
+	s := newQuickServer(t, Config{})
+	if err := s.PublishEvents(EventOptions{Address: "127.0.0.1:0"}); err != nil {
+		t.Fatal(err)
+	}
+	asks(t, s, "", strings.Repeat("abcd", 10))
+	for _, test := range []struct{ fault, want string }{
+		{`{"fault":"none"}`, `{"published":2,"subscribers":0}`}, // with the prompt, and with the answer
+		{`{"fault":"torn","count":5}`, `{"published":2,"subscribers":0}`},
+		{`{"fault":"restart"}`, `{"published":0,"subscribers":0}`},
+	} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/sim/events",
+			strings.NewReader(test.fault)))
+		shown := httptest.NewRecorder()
+		s.ServeHTTP(shown, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/sim/events", nil))
+		if w.Code != http.StatusNoContent || shown.Body.String() != test.want {
+			t.Errorf("%s: got %d and %s, want %s", test.fault, w.Code, shown.Body, test.want)
+		}
+	}
+	if e := s.events()[0]; e.left != 0 {
+		t.Errorf("behind a restart %d batches are still %s", e.left, e.fault)
 	}
 }
 

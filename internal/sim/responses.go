@@ -14,7 +14,8 @@ func newResponsesFormat(r *request, id string, created int64) *responsesFormat {
 	return &responsesFormat{request: r, id: quote("resp_" + id), item: quote("msg_" + id), created: created}
 }
 
-// status is incomplete when the limit of the request ended the answer.
+// status is incomplete when the limit of the request ended the answer. As in vLLM the message is completed all the
+// same, and so is the stream by its last event's name.
 func (f *responsesFormat) status() string {
 	if f.finishReason == "length" {
 		return "incomplete"
@@ -48,7 +49,7 @@ func textPart(text []byte) string {
 }
 
 func (f *responsesFormat) whole(b []byte, text []byte, u usage) []byte {
-	return f.object(b, f.status(), f.message(f.status(), textPart(text)), &u)
+	return f.object(b, f.status(), f.message("completed", textPart(text)), &u)
 }
 
 // event appends one event of which body is the JSON members after type and sequence_number.
@@ -77,7 +78,7 @@ func (f *responsesFormat) token(b []byte, text []byte, _ bool) []byte {
 func (f *responsesFormat) closing(b []byte, text []byte, u usage) []byte {
 	b = f.event(b, "response.output_text.done", f.part()+`,"text":"`+string(text)+`","logprobs":[]`)
 	b = f.event(b, "response.content_part.done", f.part()+`,"part":`+textPart(text))
-	message := f.message(f.status(), textPart(text))
+	message := f.message("completed", textPart(text))
 	b = f.event(b, "response.output_item.done", `"output_index":0,"item":`+message)
-	return f.event(b, "response."+f.status(), `"response":`+string(f.object(nil, f.status(), message, &u)))
+	return f.event(b, "response.completed", `"response":`+string(f.object(nil, f.status(), message, &u)))
 }

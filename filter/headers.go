@@ -98,6 +98,9 @@ func (s *stream) field(name string) string {
 // sent returns the first value of a header as it came, empty when there is none. It is for the header phase alone, and
 // as valid as the head.
 func (s *stream) sent(name string) string {
+	if name == "host" {
+		name = ":authority" // as Envoy calls it, also of HTTP/1
+	}
 	for i := range s.fields {
 		if s.fields[i].Name == name {
 			return s.fields[i].Value

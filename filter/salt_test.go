@@ -132,6 +132,20 @@ func TestSaltedQuestions(t *testing.T) {
 	})
 }
 
+// TestSaltsByHost: a tenant may be told by the host that is asked, which Envoy has under a name of HTTP/2.
+func TestSaltsByHost(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(
+		`{"plugins":[{"type":"queue-scorer"},`+strings.Replace(salting, "x-team", "Host", 1)+`]}`, ""))
+	g.publish(newPool(0))
+	for _, tc := range []struct{ host, want string }{{"team-a", saltA}, {"team-b", saltB}} {
+		s := g.workers[0].askBody(`{"model":"m","prompt":"x"}`, [2]string{":authority", tc.host})
+		if got, want := string(s.UpstreamBody()), `{"cache_salt":"`+tc.want+`","model":"m","prompt":"x"}`; got != want {
+			t.Errorf("body for %s:\n got %s\nwant %s", tc.host, got, want)
+		}
+	}
+}
+
 // TestSaltsNeedTheirSecret: without the variable that holds it nothing starts.
 func TestSaltsNeedTheirSecret(t *testing.T) {
 	document := strings.Replace(`{"plugins":[{"type":"queue-scorer"},`+salting+`]}`, `"secret":"a secret of some length"`,

@@ -35,7 +35,7 @@ type tenantCacheSalt struct {
 
 type tenantCacheSaltParameters struct {
 	// TenantHeader is the request header that names the tenant. It must come from a filter in front that knows who
-	// asks, not from clients.
+	// asks and overwrites what clients send: of several the first counts.
 	TenantHeader string
 	// Secret is what salts are made with, of at least 16 characters. All gateways before the same servers need the same
 	// one. Either it or secretEnv is needed.

@@ -1,6 +1,7 @@
 package salts_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/pintle-dev/pintle/openai"
@@ -58,6 +59,31 @@ func salted(t testing.TB, plan *scoring.Plan, tenant, body string) *scoring.Cycl
 	}
 	plan.Salt(c)
 	return c
+}
+
+// TestSaltsAreNoSessions: a session that is named by the client's cache_salt stays that, and without one there is none.
+func TestSaltsAreNoSessions(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "session-affinity-scorer", "parameters": {"strategy": "consistent_hash",
+		"sessionIdConfig": {"sources": [{"body": "cache_salt"}]}}}, {"type": "tenant-cache-salt", "parameters": {`+
+		byTeam+`}}]}`, plantest.Neutral)
+	scores := func(tenant, body string) map[string]float64 {
+		c := salted(t, plan, tenant, body)
+		c.Pool = plantest.Pool(make([]scoring.Endpoint, 8)...)
+		return plantest.Decide(plan, c).Scores["session-affinity-scorer"]
+	}
+	sum := func(scores map[string]float64) (sum float64) {
+		for _, score := range scores {
+			sum += score
+		}
+		return sum
+	}
+	if got := scores("team-a", `{"model":"m","prompt":"x"}`); sum(got) != 0 {
+		t.Errorf("without a session: scores %v, want 0 for all", got)
+	}
+	const mine = `{"model":"m","prompt":"x","cache_salt":"mine"}`
+	if a, b := scores("team-a", mine), scores("team-b", mine); sum(a) != 1 || !maps.Equal(a, b) {
+		t.Errorf("a session: scores %v and %v, want 1 for one endpoint, whoever asks", a, b)
+	}
 }
 
 // TestSaltsAllocateNothing: once its places are large enough, a salt leaves no garbage.

@@ -233,8 +233,10 @@ func TestChartPullSecret(t *testing.T) {
 
 // TestChartNames: names that YAML would read as something else than text stay names.
 func TestChartNames(t *testing.T) {
+	const variable = `module: {env: [{name: "null", value: a}]}`
 	objects := chart(t, `{pullSecret: "123", gateway: {prometheusNamespace: "on"}, sidecar: {kubernetes: {
-		pools: [{service: a, namespace: "1e3"}], apiServers: ["10.1.0.2/32"]}}}`)
+		pools: [{service: a, namespace: "1e3"}], apiServers: ["10.1.0.2/32"]}}, `+variable+`}`)
+	paused := mesh.Find(chart(t, `{hold: pause, `+variable+`}`), "EnvoyFilter", "pintle-pause")
 	routed := chart(t, `{gateway: {api: true}, destination: override-host,
 		service: {host: "null.42.svc.cluster.local"}}`)
 	policy := mesh.Find(objects, "NetworkPolicy", "pintle-gateway")
@@ -245,6 +247,10 @@ func TestChartNames(t *testing.T) {
 		{"the agent's Secret", mesh.Find(objects, "WasmPlugin", "pintle").At("spec", "imagePullSecret"), "123"},
 		{"the kubelet's Secret", mesh.Find(objects, "Deployment", "pintle-gateway").At("spec", "template", "spec",
 			"imagePullSecrets", 0, "name"), "123"},
+		{"the module's variable", mesh.Find(objects, "WasmPlugin", "pintle").At("spec", "vmConfig", "env", 1, "name"),
+			"null"},
+		{"the same with hold: pause", paused.At("spec", "configPatches", 0, "patch", "value", "typed_config", "config",
+			"vm_config", "environment_variables", "host_env_keys", 1), "null"},
 		{"Prometheus's namespace", policy.At("spec", "ingress", 1, "from", 0, "namespaceSelector", "matchLabels",
 			"kubernetes.io/metadata.name"), "on"},
 		{"the role's namespace", mesh.Find(objects, "Role", "pintle-sidecar").At("metadata", "namespace"), "1e3"},

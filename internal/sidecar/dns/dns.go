@@ -42,8 +42,9 @@ type Pool struct {
 // Discovery looks one pool's name up.
 type Discovery struct{ Pool }
 
-// timeout is how long a look may take.
-const timeout = 5 * time.Second
+// timeout is how long a look may take. For each name Go's resolver waits 5 s for a server that is dead, unless the
+// machine says otherwise, before it asks the next one.
+const timeout = 20 * time.Second
 
 // Name implements topology.Discovery.
 func (d *Discovery) Name() string { return "discovery.dns " + d.Pool.Name }

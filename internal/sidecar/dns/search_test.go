@@ -1,14 +1,17 @@
 package dns
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/dns/dnstest"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // inItsOwnMounts is set in the process that runs a test alone, with mounts that nobody else sees.
@@ -76,4 +79,22 @@ func TestSearchLists(t *testing.T) {
 	if n, err := look("SRV", "_http._tcp.vllm.default.svc.cluster.local"); err == nil {
 		t.Errorf("SRV, which the server fails for: got %d endpoints, want an error", n)
 	}
+}
+
+// TestDeadServer: the machine's second DNS server is asked, and its answer waited for, when the first one is dead.
+func TestDeadServer(t *testing.T) {
+	if !withResolvConf(t, "nameserver 192.0.2.1\nnameserver 192.0.2.2\n") {
+		return
+	}
+	s := dnstest.New(t) // both, of which the first one is asked first
+	s.Set("vllm.test.", false, dnstest.A("10.0.0.1"))
+	s.Ignore(1)
+	d := &Discovery{Pool{Name: "vllm.test.", Type: "A", Port: 8000, Interval: time.Hour, Server: s.Address}}
+	ctx, cancel := context.WithCancel(t.Context())
+	d.Run(ctx, func(part topology.Part, err error) {
+		cancel()
+		if err != nil || len(part.Endpoints) != 1 {
+			t.Errorf("got %d endpoints, %v, want that of the second server", len(part.Endpoints), err)
+		}
+	})
 }

@@ -20,6 +20,7 @@ type Server struct {
 	fails   bool
 	failing map[string]bool // the names that alone fail
 	delay   time.Duration
+	silent  int // how many questions more get no answer
 	looks   int
 }
 
@@ -71,6 +72,13 @@ func (s *Server) Delay(delay time.Duration) {
 	s.delay = delay
 }
 
+// Ignore has the server leave so many questions unanswered.
+func (s *Server) Ignore(questions int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silent = questions
+}
+
 // Fails reports whether it was set to fail.
 func (s *Server) Fails() bool {
 	s.mu.Lock()
@@ -93,6 +101,10 @@ func (s *Server) answer(query []byte) (answer []byte, delay time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looks++
+	if s.silent > 0 {
+		s.silent--
+		return nil, 0
+	}
 	q := m.Questions[0]
 	m.Response, m.Authoritative, m.Additionals = true, true, nil
 	switch bodies, known := s.records[q.Name.String()]; {

@@ -3,6 +3,8 @@ package kubernetes
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -207,12 +209,17 @@ func (w *watcher) note(what int, err error) {
 	}
 }
 
-// reason is what tells one failure from another: the words of one differ each time, as they have ports in them.
+// reason is what tells one failure from another: the API server's own word, and of what kind the first cause is. The
+// words of one differ each time, as they have ports and times in them.
 func reason(err error) string {
 	if err == nil {
 		return ""
 	}
-	return "fails " + string(apierrors.ReasonForError(err))
+	first := err
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		first = cause
+	}
+	return fmt.Sprintf("fails %s %T", apierrors.ReasonForError(err), first)
 }
 
 func (w *watcher) failure() error {

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -86,23 +87,25 @@ func (s *some) add(t *Target, failure string) {
 }
 
 // Unread says which endpoints cannot be read for want of the right credentials, of which pools half or more cannot be
-// read for another reason, which endpoints do not say what models they serve, which list too many, and of which the
-// GPUs are not known, a line each. One dead server of many is no trouble of the sidecar.
+// read for another reason, which endpoints do not say what models they serve, which list too many, both but for those
+// whose sources say it, and of which the GPUs are not known, a line each. One dead server of many is no trouble of the
+// sidecar.
 func (p *Pool) Unread(now time.Time) []string {
 	g := p.Generation()
 	if g == nil {
 		return nil
 	}
 	var refusing, models, omitting, gpus some
-	for _, t := range g.Targets {
+	for i, t := range g.Targets {
 		v := t.Now()
 		if v.refused() {
 			refusing.add(t, v.Failure)
 		}
-		if v.ModelsFailure != "" {
+		lists := !g.given(i, v.Models)
+		if lists && v.ModelsFailure != "" {
 			models.add(t, v.ModelsFailure)
 		}
-		if v.ModelsOmitted > 0 {
+		if lists && v.ModelsOmitted > 0 {
 			omitting.add(t, strconv.Itoa(v.ModelsOmitted))
 		}
 		if v.GPUFailure != "" {
@@ -129,6 +132,13 @@ func (p *Pool) Unread(now time.Time) []string {
 			gpus.n, len(g.Targets), gpus.name, gpus.failure))
 	}
 	return all
+}
+
+// given reports whether the models of an endpoint are its source's, and not the first of those that it lists, of which
+// there may be too many: what it lists does not count then.
+func (g *Generation) given(endpoint int, lists []string) bool {
+	models := g.Topology.Endpoints[endpoint].Models
+	return len(models) > len(lists) || !slices.Equal(models, lists[:len(models)])
 }
 
 // refused reports whether the last scrape failed for want of the right credentials.

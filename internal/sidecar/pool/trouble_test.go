@@ -112,6 +112,37 @@ func TestUnreadBesideLoad(t *testing.T) {
 	}
 }
 
+// TestModelsOfTheSource: of an endpoint whose source says its models nothing is said of the list that it should give:
+// that counts for nothing.
+func TestModelsOfTheSource(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		given, lists []string // the source's models, and the last list
+		said         bool
+	}{
+		{"nobody says them", nil, nil, true},
+		{"the server did", nil, []string{"m", "n"}, true},
+		{"the source does", []string{"m"}, nil, false},
+		{"both, and the list has more", []string{"n"}, []string{"m", "n"}, false},
+		{"both, and the list has fewer", []string{"m", "n"}, []string{"m"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, named("one"))
+			e := endpointAt("a", "10.0.0.1:1")
+			e.Models = test.given
+			w.told(t, 0, e)
+			target := w.Generation().Targets[0]
+			target.Serves(test.lists)
+			w.Learned(t.Context())
+			target.Hides("status 401")
+			target.Omits(44)
+			if got := w.Unread(time.Time{}); len(got) > 0 != test.said {
+				t.Errorf("got %q, want something: %v", got, test.said)
+			}
+		})
+	}
+}
+
 // TestModelsThatDoNotFit: that a snapshot has no room for all that servers say is told once, until it has.
 func TestModelsThatDoNotFit(t *testing.T) {
 	w := newWorld(t, named("one"))

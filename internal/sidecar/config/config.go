@@ -53,8 +53,10 @@ type Config struct {
 	layer           *scoring.DataLayer
 	store           *scoring.ResponsesStore
 	PluginEndpoints bool
-	// ownAccess is Scrape's before what the filter's configuration says.
+	// ownAccess is Scrape's before what the filter's configuration says, ownIdle the IdleInterval that was given, 0 for
+	// none.
 	ownAccess topology.Access
+	ownIdle   time.Duration
 	// EndpointsOnce has EndpointsFile read at the start alone.
 	EndpointsOnce bool
 	// EngineLabel is the label that names an endpoint's engine in EndpointsFile.

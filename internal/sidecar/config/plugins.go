@@ -137,7 +137,7 @@ func (c *Config) applyMetrics(p *scoring.Page) error {
 	c.Scrape.Access = c.access(p, c.Scrape.Access)
 	if p.Interval > 0 {
 		c.Scrape.Interval = p.Interval
-		c.Scrape.IdleInterval = max(p.Interval, min(2*p.Interval, longestIdle))
+		c.Scrape.IdleInterval = max(p.Interval, cmp.Or(c.ownIdle, min(2*p.Interval, longestIdle)))
 	}
 	c.overListed(c.Static.Endpoints)
 	for i := range c.DNS {

@@ -19,6 +19,9 @@ func (c *Config) readScrape(o *strictjson.Object) {
 	o.Duration("interval", &c.Scrape.Interval, shortestPeriod)
 	c.Scrape.IdleInterval = max(c.Scrape.Interval, min(2*c.Scrape.Interval, longestIdle))
 	o.Duration("idleInterval", &c.Scrape.IdleInterval, shortestPeriod)
+	if o.Has("idleInterval") {
+		c.ownIdle = c.Scrape.IdleInterval
+	}
 	o.Duration("timeout", &c.Scrape.Timeout, shortestPeriod)
 	o.Duration("models", &c.Scrape.Models, time.Second)
 	o.Bool("share", &c.Scrape.Share)

@@ -191,26 +191,29 @@ func TestMissingMetrics(t *testing.T) {
 	}
 }
 
-// TestModelsOutliveATarget: what a server said that it serves holds until it says otherwise, also when it is asked in
-// another way from now on: without models it would get requests for any.
-func TestModelsOutliveATarget(t *testing.T) {
-	a := endpointAt("a", "10.0.0.1:1")
+// TestWhatOutlivesATarget: what a server said that it serves holds until it says otherwise, also when it is asked in
+// another way from now on: without models it would get requests for any. So does its load, unless it was read as
+// another engine's: without a sample it would count as full.
+func TestWhatOutlivesATarget(t *testing.T) {
+	a, at := endpointAt("a", "10.0.0.1:1"), time.Unix(1_800_000_000, 0)
 	with := func(change func(e *topology.Endpoint)) topology.Endpoint {
 		e := a
 		change(&e)
 		return e
 	}
 	for _, test := range []struct {
-		name string
-		now  topology.Endpoint
-		want []string
+		name    string
+		now     topology.Endpoint
+		want    []string
+		sampled bool
 	}{
-		{"unchanged", a, []string{"m"}},
-		{"another engine", with(func(e *topology.Endpoint) { e.Engine = "sglang" }), []string{"m"}},
+		{"unchanged", a, []string{"m"}, true},
+		{"another engine", with(func(e *topology.Endpoint) { e.Engine = "sglang" }), []string{"m"}, false},
 		{"another token", with(func(e *topology.Endpoint) { e.Access = &topology.Access{TokenFile: "t"} }),
-			[]string{"m"}},
-		{"another node", with(func(e *topology.Endpoint) { e.Node = "10.1.0.1" }), []string{"m"}},
-		{"another server", with(func(e *topology.Endpoint) { e.Address = "10.0.0.2:1" }), nil},
+			[]string{"m"}, true},
+		{"another node", with(func(e *topology.Endpoint) { e.Node = "10.1.0.1" }), []string{"m"}, true},
+		{"another pool", with(func(e *topology.Endpoint) { e.Pool = "p" }), []string{"m"}, true},
+		{"another server", with(func(e *topology.Endpoint) { e.Address = "10.0.0.2:1" }), nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{named("one")})
@@ -219,12 +222,18 @@ func TestModelsOutliveATarget(t *testing.T) {
 				p.Update(t.Context(), 0, topology.Part{Endpoints: all}, nil)
 			}
 			told(a)
-			p.Generation().Targets[0].Serves([]string{"m"})
+			first := p.Generation().Targets[0]
+			first.Read(&engine.Sample{WaitingRequests: 3}, at, nil)
+			first.Serves([]string{"m"})
 			p.Learned(t.Context())
 			for _, now := range [][]topology.Endpoint{{test.now}, {test.now, endpointAt("b", "10.0.0.3:1")}} {
 				told(now...)
 				if got := p.Generation().Topology.Endpoints[0].Models; !slices.Equal(got, test.want) {
 					t.Errorf("with %d endpoints: got the models %q, want %q", len(now), got, test.want)
+				}
+				v := p.Generation().Targets[0].Now()
+				if got := v.Sampled.Equal(at) && v.Sample.WaitingRequests == 3; got != test.sampled {
+					t.Errorf("with %d endpoints: the sample is kept: %v, want %v", len(now), got, test.sampled)
 				}
 			}
 			p.Wait()

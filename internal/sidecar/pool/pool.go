@@ -192,8 +192,8 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 			continue
 		}
 		next.Targets[i] = p.newTarget(&e)
-		if there { // without the models it would get requests for any until its list is read again
-			next.Targets[i].view.Models = t.Now().Models
+		if there {
+			next.Targets[i].succeed(t)
 		}
 	}
 	for _, t := range old {

@@ -65,6 +65,16 @@ func (t *Target) Now() View {
 	return t.view
 }
 
+// succeed takes over what is known of the server, which was asked in another way so far: until it answers again it would
+// get requests for any model, and count as full. What was read as another engine's load is not known.
+func (t *Target) succeed(former *Target) {
+	known := former.Now()
+	t.view.Models = known.Models
+	if t.engine == former.engine {
+		t.keep(&known.Sample, known.Sampled, known.Missing, known.Shared)
+	}
+}
+
 // Kind is Now's.
 func (t *Target) Kind() *engine.Engine {
 	t.mu.Lock()

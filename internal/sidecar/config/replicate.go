@@ -2,6 +2,7 @@ package config
 
 import (
 	"math"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -75,6 +76,9 @@ func (c *Config) readReplicate(o *strictjson.Object) {
 	}
 	checkName(o, "stream", r.Stream)
 	checkName(o, "gateway", r.Gateway)
+	if o.Has("passwordFile") && hasPassword(&r.Redis) {
+		o.Mistake("passwordFile", "redis has a password, too; one of them is right")
+	}
 	c.readPassword(o, "passwordFile", password, &r.Redis.Password)
 	c.readPassword(o, "sentinelPasswordFile", sentinelPassword, &r.SentinelPassword)
 	if o.Has("sentinelPasswordFile") && r.Redis.MasterName == "" {
@@ -89,6 +93,16 @@ func checkName(o *strictjson.Object, key, name string) {
 		o.Mistake(key, strictjson.Quote(name)+" is no name; one of 1 to "+strconv.Itoa(mostName)+
 			" bytes without a slash is right")
 	}
+}
+
+// hasPassword reports whether servers are given with their password.
+func hasPassword(r *scoring.StoreRedis) bool {
+	if u, err := url.Parse(r.Address); err == nil && u.User != nil {
+		if _, has := u.User.Password(); has {
+			return true
+		}
+	}
+	return r.Password != ""
 }
 
 // readReplicateTLS reads tls, which a URL must ask for.

@@ -23,6 +23,10 @@ func TestIdle(t *testing.T) {
 		{"prefixes for nobody", "prefix: {address: '127.0.0.1:1'}\n", "",
 			"prefix has no effect: no document of -plugins asks for exact prefixes"},
 		{"prefixes", "prefix: {address: '127.0.0.1:1'}\n", exact, ""},
+		{"unfollowed", "follow: {enabled: false, interval: 1s, sample: 1}\n", "",
+			"follow.interval has no effect: enabled is false\nfollow.sample has no effect: enabled is false"},
+		{"unfollowed and no more", "follow: {enabled: false}\n", "", ""},
+		{"followed", "follow: {enabled: true, interval: 1s, sample: 1}\n", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			folder := t.TempDir()

@@ -55,6 +55,11 @@ func (c *Config) readFollow(o *strictjson.Object) {
 	o.Float("sample", &c.Follow.Sample, 0, 1)
 	o.Bool("prefixes", &c.Follow.Prefixes)
 	o.Close()
+	for _, key := range []string{"interval", "sample"} {
+		if o.Has(key) && !c.Follow.Enabled {
+			c.idle = append(c.idle, "follow."+key+" has no effect: enabled is false")
+		}
+	}
 	if c.Follow.Prefixes && !c.Follow.Enabled {
 		o.Mistake("prefixes", "true is of no use with enabled: false; one of them is right")
 	}

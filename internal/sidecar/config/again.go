@@ -24,9 +24,10 @@ func (c *Config) applyPluginsOf(o *Config) error {
 	return c.take()
 }
 
-// SameButStatic reports whether c and o differ in nothing but what is read again when the file changes.
+// SameButStatic reports whether c and o differ in nothing but what is read again when the file changes, and what has no
+// effect.
 func (c *Config) SameButStatic(o *Config) bool {
 	same := *c
-	same.Static = o.Static
+	same.Static, same.idle = o.Static, o.idle
 	return reflect.DeepEqual(&same, o)
 }

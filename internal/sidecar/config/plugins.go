@@ -89,10 +89,27 @@ func (c *Config) apply(d *scoring.DataLayer) error {
 			Interval: cmp.Or(g.Interval, gpuInterval)}
 	}
 	if f := d.Endpoints; f != nil {
+		c.idleSources()
 		c.EndpointsFile, c.PluginEndpoints, c.EndpointsOnce = c.placed(f.Path), true, !f.Watch
 		c.Static.Endpoints, c.Kubernetes, c.DNS = nil, nil, nil
 	}
 	return nil
+}
+
+// idleSources notes the sources of endpoints that make way for a file-discovery's list.
+func (c *Config) idleSources() {
+	for _, source := range []struct {
+		key   string
+		given bool
+	}{
+		{"static", len(c.Static.Endpoints) > 0}, {"file", c.EndpointsFile != ""}, {"kubernetes", c.Kubernetes != nil},
+		{"dns", len(c.DNS) > 0},
+	} {
+		if source.given {
+			c.idle = append(c.idle, "discovery."+source.key+
+				" has no effect: the document's file-discovery finds servers in its own list alone")
+		}
+	}
 }
 
 // placed has a relative path of the filter's document start from its folder.

@@ -57,7 +57,7 @@ type Config struct {
 	// none.
 	ownAccess topology.Access
 	ownIdle   time.Duration
-	// EndpointsOnce has EndpointsFile read at the start alone.
+	// EndpointsOnce has EndpointsFile read once alone.
 	EndpointsOnce bool
 	// EngineLabel is the label that names an endpoint's engine in EndpointsFile.
 	EngineLabel string

@@ -14,7 +14,7 @@ import (
 type Discovery struct {
 	Path  string
 	Parse func(content []byte) (topology.Part, error)
-	// Once has it read at the start alone.
+	// Once has it read once alone.
 	Once bool
 }
 
@@ -23,26 +23,21 @@ var _ topology.Discovery = (*Discovery)(nil)
 // Name implements topology.Discovery.
 func (d *Discovery) Name() string { return d.Path }
 
-// Run implements topology.Discovery.
+// Run implements topology.Discovery. A file that is to be read once and cannot be is read until it could.
 func (d *Discovery) Run(ctx context.Context, emit func(topology.Part, error)) {
-	report := func(content []byte, err error) {
-		if err != nil {
-			emit(topology.Part{}, err)
-			return
+	watched, end := context.WithCancel(ctx)
+	defer end()
+	Watch(watched, d.Path, func(content []byte, err error) {
+		var part topology.Part
+		if err == nil {
+			part, err = d.Parse(content)
 		}
-		emit(d.Parse(content))
-	}
-	if d.Once {
-		s := readState(d.Path)
-		if s.err != "" {
-			report(nil, errors.New(s.err))
-		} else {
-			report([]byte(s.content), nil)
+		emit(part, err)
+		if d.Once && err == nil {
+			end()
 		}
-		<-ctx.Done()
-		return
-	}
-	Watch(ctx, d.Path, report)
+	})
+	<-ctx.Done()
 }
 
 // watchPeriod is how often a watched file is read. Reading beats notifications: it sees through renames, symbolic links

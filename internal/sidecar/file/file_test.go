@@ -108,44 +108,52 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestOnce: a file that is read once is told of once, whatever becomes of it, with why it cannot be read if it cannot.
+// TestOnce: a file that is read once is told of once, whatever becomes of it. One that cannot be read then, as it is just
+// being replaced, is told of when it can: Envoys hear of no server before.
 func TestOnce(t *testing.T) {
-	folder := t.TempDir()
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	there := filepath.Join(folder, "endpoints.yaml")
-	write(there, "good")
+	const there, later, broken = "there", "there later", "broken"
 	for _, test := range []struct {
-		name, path string
-		endpoints  int
-		fails      bool
+		name  string
+		first string // what the file holds at the start, empty for no file
+		want  []string
 	}{
-		{"there", there, len("good"), false},
-		{"not there", filepath.Join(folder, "none.yaml"), 0, true},
+		{"there", there, []string{there}},
+		{"not there", "", []string{"fails", later}},
+		{"broken", broken, []string{"fails", later}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "endpoints.yaml")
+			write := func(text string) {
+				t.Helper()
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.first != "" {
+				write(test.first)
+			}
 			synctest.Test(t, func(t *testing.T) {
-				d := &Discovery{Path: test.path, Once: true, Parse: func(content []byte) (topology.Part, error) {
-					return topology.Part{Endpoints: make([]topology.Endpoint, len(content))}, nil
-				}}
-				told := 0
-				go d.Run(t.Context(), func(part topology.Part, err error) {
-					told++
-					if len(part.Endpoints) != test.endpoints || (err != nil) != test.fails {
-						t.Errorf("got %d endpoints, %v, want %d, and an error %v", len(part.Endpoints), err,
-							test.endpoints, test.fails)
+				d := &Discovery{Path: path, Once: true, Parse: func(content []byte) (topology.Part, error) {
+					if string(content) == broken {
+						return topology.Part{}, errors.New("broken")
 					}
+					return topology.Part{Pools: []string{string(content)}}, nil
+				}}
+				var told []string
+				go d.Run(t.Context(), func(part topology.Part, err error) {
+					if err != nil {
+						part.Pools = []string{"fails"}
+					}
+					told = append(told, part.Pools...)
 				})
 				synctest.Wait()
-				write(test.path, "changed")
-				time.Sleep(10 * watchPeriod)
+				for _, text := range []string{later, "changed"} {
+					write(text)
+					time.Sleep(10 * watchPeriod)
+				}
 				synctest.Wait()
-				if told != 1 {
-					t.Errorf("told %d times, want once", told)
+				if !reflect.DeepEqual(told, test.want) {
+					t.Errorf("told %q, want %q", told, test.want)
 				}
 			})
 		})

@@ -49,8 +49,11 @@ const shortStream = 4 * recentBatches
 // begin finds where the former process of this gateway ended, and says that this one is there.
 func (p *publisher) begin(ctx context.Context) (from journal.Position, ok bool) {
 	p.ctx = ctx
+	most := int64(pageEntries)
 	if !p.retry(ctx, "stream", func() (err error) {
-		p.told, err = p.lastPublished(ctx)
+		if p.told, err = p.lastPublished(ctx, most); err != nil {
+			most = fewer(most)
+		}
 		return err
 	}) {
 		return from, false
@@ -60,30 +63,6 @@ func (p *publisher) begin(ctx context.Context) (from journal.Position, ok bool) 
 	defer p.appending.Unlock()
 	p.publish(sentBatch{end: p.told})
 	return p.told, ctx.Err() == nil
-}
-
-const pageEntries = 128
-
-// lastPublished looks from the end of the stream for an entry of this gateway.
-func (p *publisher) lastPublished(ctx context.Context) (journal.Position, error) {
-	for end := "+"; ; {
-		page, err := p.client.XRevRangeN(ctx, p.stream, end, "-", pageEntries).Result()
-		if err != nil || len(page) == 0 {
-			return journal.Position{}, err
-		}
-		for i := range page {
-			if e, err := p.codec.open(textOf(&page[i])); err == nil && e.gateway == p.Gateway {
-				return e.end, nil
-			}
-		}
-		end = "(" + page[len(page)-1].ID
-	}
-}
-
-// textOf is what an entry of the stream holds.
-func textOf(m *redis.XMessage) []byte {
-	text, _ := m.Values[field].(string)
-	return []byte(text)
 }
 
 // Take implements follow.Sink.

@@ -17,12 +17,8 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 )
 
-const (
-	// readEntries is how many entries are asked for at once.
-	readEntries = 256
-	// fullPostBytes of events make a post to Envoy; an entry more fits.
-	fullPostBytes = 64 << 10
-)
+// fullPostBytes of events make a post to Envoy; an entry more fits.
+const fullPostBytes = 64 << 10
 
 // reader reads what the other gateways appended and posts it to its Envoy.
 type reader struct {
@@ -47,6 +43,8 @@ type reader struct {
 	taken atomic.Pointer[streamID]
 
 	answer bytes.Buffer // of Envoy
+	most   int64        // entries are asked for the next time, 0 before the first
+	full   bool         // as many came as were asked for, so that there are more
 	events []byte       // to be posted, with times of this clock
 	order  order
 	event  journal.Event
@@ -73,11 +71,11 @@ func (r *reader) run(ctx context.Context) {
 		if r.rewind.Swap(false) {
 			r.beginAnew()
 		}
-		if len(page) < readEntries { // what comes meanwhile is read and posted at once
+		if !r.full { // what comes meanwhile is read and posted at once
 			pace.Sleep(ctx, time.Until(r.looked.Add(r.pace)))
 		}
 		ok := r.retry(ctx, "stream", func() (err error) {
-			page, err = r.page(ctx, r.stream, r.cursor, readEntries)
+			page, err = r.next(ctx)
 			return err
 		})
 		r.looked = time.Now()
@@ -124,21 +122,6 @@ func (r *reader) beginAnew() {
 	}
 	r.cursor, r.old = streamID{}, streamID{}
 	r.taken.Store(nil)
-}
-
-// page asks for what comes behind the cursor of a stream, and waits for it for a while.
-func (m *Member) page(ctx context.Context, stream string, cursor streamID, count int64) ([]redis.XMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, blockTime+redisTimeout)
-	defer cancel()
-	all, err := m.client.XRead(ctx, &redis.XReadArgs{Streams: []string{stream, cursor.String()}, Count: count,
-		Block: blockTime}).Result()
-	if errors.Is(err, redis.Nil) || err == nil && len(all) == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return all[0].Messages, nil
 }
 
 // take adds an entry to what is to be posted, and posts when that is enough.

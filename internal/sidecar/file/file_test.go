@@ -108,8 +108,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestOnce: a file that is read once is told of once, whatever becomes of it. One that cannot be read then, as it is just
-// being replaced, is told of when it can: Envoys hear of no server before.
+// TestOnce: a file that is read once is told of once, whatever becomes of it. One that cannot be read then, as it is
+// just being replaced, is told of when it can: Envoys hear of no server before.
 func TestOnce(t *testing.T) {
 	const there, later, broken = "there", "there later", "broken"
 	for _, test := range []struct {

@@ -65,8 +65,8 @@ func (t *Target) Now() View {
 	return t.view
 }
 
-// succeed takes over what is known of the server, which was asked in another way so far: until it answers again it would
-// get requests for any model, and count as full. What was read as another engine's load is not known.
+// succeed takes over what is known of the server, which was asked in another way so far: until it answers again it
+// would get requests for any model, and count as full. What was read as another engine's load is not known.
 func (t *Target) succeed(former *Target) {
 	known := former.Now()
 	t.view.Models = known.Models

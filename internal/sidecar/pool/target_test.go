@@ -65,3 +65,25 @@ func TestShare(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnSampleIsLate: a sample of this sidecar that was asked for before another gateway's does not take its place.
+func TestOwnSampleIsLate(t *testing.T) {
+	vllm := engine.Known.ByName("vllm")
+	const theirs = 10 // s
+	for _, test := range []struct {
+		name  string
+		at    int64
+		taken bool
+	}{{"asked for before", theirs - 1, false}, {"at the same time", theirs, false}, {"later", theirs + 1, true}} {
+		t.Run(test.name, func(t *testing.T) {
+			var target Target
+			target.Share(vllm, &engine.Sample{WaitingRequests: 1}, time.Unix(theirs, 0), nil)
+			differs := target.Read(&engine.Sample{WaitingRequests: 2}, time.Unix(test.at, 0), nil)
+			view := target.Now()
+			if taken := view.Sample.WaitingRequests == 2; taken != test.taken || differs != test.taken ||
+				view.Shared == test.taken {
+				t.Errorf("got %+v, differs: %v; want the own sample: %v", view, differs, test.taken)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,15 +23,16 @@ type Prefix struct {
 const askedAddress = "127.0.0.1:10003"
 
 func (c *Config) readPrefix(o *strictjson.Object) {
-	address := askedAddress
-	if c.Responses != nil && c.Responses.Network == "unix" {
-		address = "unix://" + c.Responses.Address
-	} else if c.Responses != nil {
-		address = c.Responses.Address
+	c.Prefix.Network, c.Prefix.Address = "tcp", askedAddress
+	if c.Responses != nil {
+		c.Prefix.Network, c.Prefix.Address = c.Responses.Network, c.Responses.Address
 	}
+	address := askedAddress
 	o.String("address", &address)
 	o.Close()
-	c.Prefix.Network, c.Prefix.Address = readAsked(o, address)
+	if o.Has("address") {
+		c.Prefix.Network, c.Prefix.Address = readAsked(o, address)
+	}
 	c.Prefix.given = o.Present()
 }
 
@@ -70,7 +72,7 @@ func (c *Config) twoAtOne(prefix bool, note func(key, problem string)) {
 
 // readAsked reads an address where the filter asks.
 func readAsked(o *strictjson.Object, address string) (network, at string) {
-	if path, ok := strings.CutPrefix(address, "unix://"); ok && len(path) > 1 {
+	if path, ok := strings.CutPrefix(address, "unix://"); ok && filepath.IsAbs(path) && path != "/" {
 		return "unix", path
 	}
 	if _, port, err := net.SplitHostPort(address); err != nil || !isPort(port) {

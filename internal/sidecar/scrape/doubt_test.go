@@ -3,6 +3,7 @@ package scrape
 import (
 	"bytes"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +129,41 @@ func TestNoDoubt(t *testing.T) {
 		if got := s.kind != nil; got != step.kept {
 			t.Errorf("%s: the engine is known: %v, want %v", step.name, got, step.kept)
 		}
+	}
+}
+
+// TestWholePageAfterADoubt: that a server had to be asked for its whole page says nothing of the one that took its
+// address.
+func TestWholePageAfterADoubt(t *testing.T) {
+	server := newServer(t, map[string]string{"/metrics": vllmPage})
+	s := newTestScraper(t, engine.Known, server.address())
+	serve := func(pages map[string]string) {
+		server.mu.Lock()
+		defer server.mu.Unlock()
+		server.pages = pages
+	}
+	once := func() bool { return s.once(t.Context(), time.Now()) == nil }
+	for range 2 {
+		if !once() {
+			t.Fatal("got no sample, want one")
+		}
+	}
+	if s.whole.IsZero() {
+		t.Fatal("got the needed metrics alone, want the whole page")
+	}
+	serve(nil)
+	for s.kind != nil {
+		if once() {
+			t.Fatal("got a sample of no page, want none")
+		}
+	}
+	serve(map[string]string{"/metrics": vllmPage, "/metrics/": vllmPage})
+	for s.kind == nil {
+		once()
+	}
+	server.takeAsked()
+	if once(); !slices.Equal(server.takeAsked(), []string{"/metrics/"}) {
+		t.Errorf("asked for the whole page until %v, want the needed metrics alone", s.whole)
 	}
 }
 

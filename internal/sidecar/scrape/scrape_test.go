@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
@@ -86,6 +88,55 @@ func TestIdle(t *testing.T) {
 		if got := s.interval(); got != step.want {
 			t.Errorf("%s: asked again after %v, want %v", step.name, got, step.want)
 		}
+	}
+}
+
+// standingOnce is another gateway that has scraped once.
+type standingOnce struct{ stood bool }
+
+func (s *standingOnce) Stands(*pool.Target) bool {
+	before := s.stood
+	s.stood = true
+	return !before
+}
+func (*standingOnce) Read(*pool.Target) {}
+
+// TestIdleNoLonger: of an endpoint that failed, or was read by another gateway meanwhile, it is not known that it had no
+// load: it is asked as one that has until it had none for as long again.
+func TestIdleNoLonger(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		fails int
+		share Sharer
+	}{
+		{"it failed", http.StatusServiceUnavailable, nil},
+		{"another gateway read it", 0, &standingOnce{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newServer(t, map[string]string{"/metrics": "sglang:num_queue_reqs 0\n"})
+			server.fails = test.fails
+			s := newTestScraper(t, engine.Known, server.address())
+			s.Interval, s.Share, s.idle = 10*time.Millisecond, test.share, idleAfter
+			s.IdleInterval = time.Hour
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); s.run(ctx) }()
+			defer func() { cancel(); <-done }()
+			asked := func() int {
+				server.mu.Lock()
+				defer server.mu.Unlock()
+				return len(server.asked)
+			}
+			if test.fails != 0 {
+				harness.WaitFor(t, time.Minute, "a failure", func() (bool, string) { return asked() > 0, "none" })
+				server.mu.Lock()
+				server.fails, server.asked = 0, nil
+				server.mu.Unlock()
+			}
+			harness.WaitFor(t, 30*time.Second, "more scrapes", func() (bool, string) {
+				return asked() >= idleAfter/2, fmt.Sprint(asked())
+			})
+		})
 	}
 }
 

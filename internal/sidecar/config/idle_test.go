@@ -59,7 +59,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestIdleKeysThatChange: what has no effect asks for no restart when it changes.
+// TestIdleKeysThatChange: what has no effect asks for no restart when it changes, and has none then either: a document's
+// list is all that servers are found in.
 func TestIdleKeysThatChange(t *testing.T) {
 	folder := t.TempDir()
 	document := filepath.Join(folder, "filter.yaml")
@@ -84,6 +85,10 @@ func TestIdleKeysThatChange(t *testing.T) {
 		}
 		if got := changed.SameButStatic(c); got != same {
 			t.Errorf("%s: the same: %v, want %v", text, got, same)
+		}
+		if len(changed.Static.Endpoints)+len(changed.DNS) > 0 || changed.EndpointsFile != c.EndpointsFile {
+			t.Errorf("%s: got %d endpoints, %d names and the list %s, want the list alone", text,
+				len(changed.Static.Endpoints), len(changed.DNS), changed.EndpointsFile)
 		}
 	}
 }

@@ -167,3 +167,25 @@ func TestRefusesSamplesOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestLeaseOfAnother: who finds that another one scrapes for all does so no more at once, whatever it thought.
+func TestLeaseOfAnother(t *testing.T) {
+	t.Parallel()
+	v := harness.StartValkey(t)
+	client := v.Client()
+	defer client.Close()
+	p, _ := poolWith(t, topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:8000"}})
+	m := &Member{Gateway: "a", stream: stream, metrics: newMetrics(), failure: map[string]string{}, client: client,
+		log: slog.New(slog.DiscardHandler)}
+	s := NewShare(m, p, engine.Known, time.Minute)
+	if s.hold(t.Context()); !s.Holds() {
+		t.Fatal("does not scrape for all, want it to, as nobody else does")
+	}
+	s.until = s.until.Add(time.Hour)
+	if err := client.Set(t.Context(), s.lease, "another", time.Hour).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if s.hold(t.Context()); s.Holds() {
+		t.Error("scrapes for all, want another to")
+	}
+}

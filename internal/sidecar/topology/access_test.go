@@ -55,6 +55,27 @@ func TestAccessFiles(t *testing.T) {
 	}
 }
 
+// TestAccessForAnEndpoint: who is asked in another way than before is still called as it was, and wants the same secret.
+func TestAccessForAnEndpoint(t *testing.T) {
+	lists := Access{HTTPS: true, CA: "ca", ServerName: "lists", TokenFile: "common", TokenHeader: "x-common"}
+	for _, test := range []struct {
+		name string
+		own  *Access
+		want Access
+	}{
+		{"nothing of its own", nil, Access{HTTPS: true, CA: "ca"}},
+		{"a name", &Access{ServerName: "vllm", CA: "other"}, Access{HTTPS: true, CA: "ca", ServerName: "vllm"}},
+		{"a secret", &Access{TokenFile: "own"}, Access{HTTPS: true, CA: "ca", TokenFile: "own"}},
+		{"a secret in a header", &Access{TokenFile: "own", TokenHeader: "x-own"},
+			Access{HTTPS: true, CA: "ca", TokenFile: "own", TokenHeader: "x-own"}},
+	} {
+		before := lists
+		if got := lists.For(test.own); *got != test.want || lists != before {
+			t.Errorf("%s: got %+v, want %+v, and what holds for all as it was", test.name, *got, test.want)
+		}
+	}
+}
+
 // TestCheckToken: a secret is what a header can carry, to the first and the last character.
 func TestCheckToken(t *testing.T) {
 	for token, right := range map[string]bool{"": false, "a": true, "!~": true, "a b": false, "a\t": false,

@@ -59,8 +59,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestIdleKeysThatChange: what has no effect asks for no restart when it changes, and has none then either: a document's
-// list is all that servers are found in.
+// TestIdleKeysThatChange: what has no effect asks for no restart when it changes, and has none then either: a
+// document's list is all that servers are found in.
 func TestIdleKeysThatChange(t *testing.T) {
 	folder := t.TempDir()
 	document := filepath.Join(folder, "filter.yaml")

@@ -93,8 +93,8 @@ func (t *Target) Detected(kind *engine.Engine) {
 	t.view.Kind = kind
 }
 
-// Read keeps a sample and what its page lacked, unless another gateway took a newer one meanwhile. It reports whether it
-// differs from the last.
+// Read keeps a sample and what its page lacked, unless another gateway took a newer one meanwhile. It reports whether
+// it differs from the last.
 func (t *Target) Read(sample *engine.Sample, at time.Time, missing []string) (differs bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -101,8 +101,8 @@ func (s *standingOnce) Stands(*pool.Target) bool {
 }
 func (*standingOnce) Read(*pool.Target) {}
 
-// TestIdleNoLonger: of an endpoint that failed, or was read by another gateway meanwhile, it is not known that it had no
-// load: it is asked as one that has until it had none for as long again.
+// TestIdleNoLonger: of an endpoint that failed, or was read by another gateway meanwhile, it is not known that it had
+// no load: it is asked as one that has until it had none for as long again.
 func TestIdleNoLonger(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -55,7 +55,8 @@ func TestAccessFiles(t *testing.T) {
 	}
 }
 
-// TestAccessForAnEndpoint: who is asked in another way than before is still called as it was, and wants the same secret.
+// TestAccessForAnEndpoint: who is asked in another way than before is still called as it was, and wants the same
+// secret.
 func TestAccessForAnEndpoint(t *testing.T) {
 	lists := Access{HTTPS: true, CA: "ca", ServerName: "lists", TokenFile: "common", TokenHeader: "x-common"}
 	for _, test := range []struct {

@@ -93,11 +93,14 @@ func TestPluginLife(t *testing.T) {
 	plain.Stop()
 	wantEqual(t, "stopped", plain.Stopped(), true)
 	slow := startPlugin(t, w, "plugin_start: tick 10\nplugin_done: pause\ntick: done")
+	startPlugin(t, w, "plugin_start: tick 10\ntick: count ticks 1")
 	wantEqual(t, "period", slow.TickMillis(), 10)
 	slow.Stop()
 	wantEqual(t, "stopped before PluginDone", slow.Stopped(), false)
 	w.Tick()
 	wantEqual(t, "stopped", slow.Stopped(), true)
+	ticks, _ := h.Counter("ticks")
+	wantEqual(t, "ticks of the plug-in behind it", ticks, uint64(1))
 	wantEqual(t, "failed", w.Failed(), nil)
 }
 

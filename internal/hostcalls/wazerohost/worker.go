@@ -68,7 +68,7 @@ func (w *Worker) Rebuild() error {
 func (w *Worker) Tick() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, p := range w.plugins {
+	for _, p := range slices.Clone(w.plugins) { // one that has waited for that ends in its tick
 		if p.tickMillis > 0 && p.context != nil {
 			w.vm.callback(p.context, "proxy_on_tick", uint64(p.context.id))
 		}

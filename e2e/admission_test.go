@@ -107,7 +107,8 @@ func (f *fixture) wantModelAt(t *testing.T, listener, model string, servers ...s
 		left[server] = true
 	}
 	body := strings.Replace(chatBody, "sim-model", model, 1)
-	for i := range 16 {
+	const requests = 40 // all of which one of two servers has once in 2^39
+	for i := range requests {
 		request := harness.Request(t, http.MethodPost, f.URL(listener, chatPath), body, false)
 		got := harness.Send(t, harness.Client(t, i%2 == 1), request)
 		if servers[0] == "" {
@@ -122,7 +123,7 @@ func (f *fixture) wantModelAt(t *testing.T, listener, model string, servers ...s
 	}
 	for server, missing := range left {
 		if missing && server != "" {
-			t.Errorf("%s, model %s: %s got none of 16 requests", listener, model, server)
+			t.Errorf("%s, model %s: %s got none of %d requests", listener, model, server, requests)
 		}
 	}
 }

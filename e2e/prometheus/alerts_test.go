@@ -120,11 +120,14 @@ func ask(address, path string, to any) error {
 		return err
 	}
 	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: got %s, want 200", path, response.Status)
+	}
 	return json.NewDecoder(response.Body).Decode(to)
 }
 
 // firing are the alerts that fire now.
-func firing(address string) map[string]bool {
+func firing(address string) (map[string]bool, error) {
 	var answer struct {
 		Data struct {
 			Alerts []struct {
@@ -134,15 +137,13 @@ func firing(address string) map[string]bool {
 		} `json:"data"`
 	}
 	now := map[string]bool{}
-	if ask(address, "/api/v1/alerts", &answer) != nil {
-		return now
-	}
+	err := ask(address, "/api/v1/alerts", &answer)
 	for _, a := range answer.Data.Alerts {
 		if a.State == "firing" {
 			now[a.Labels["alertname"]] = true
 		}
 	}
-	return now
+	return now, err
 }
 
 // startSidecar runs a sidecar until the test ends and returns its admin address. more is further configuration.
@@ -188,22 +189,24 @@ func TestAlertsFireAndGoAway(t *testing.T) {
 		return err == nil && len(answer.Data.Result) > 0, fmt.Sprint(err)
 	})
 	time.Sleep(8 * time.Second)
-	if now := firing(address); len(now) > 0 {
-		t.Errorf("all is well, and %v fire", now)
+	if now, err := firing(address); len(now) > 0 || err != nil {
+		t.Errorf("all is well, and %v fire, %v", now, err)
 	}
 	fired := map[string]bool{}
 	for _, trouble := range append(w.troubles(), trouble{[]string{"PintleSidecarDown"}, page.Cut, page.Mend}) {
 		trouble.begin()
+		seen := map[string]bool{} // what fired before says nothing of this trouble
 		harness.WaitFor(t, time.Minute, strings.Join(trouble.alerts, " and "), func() (bool, string) {
-			now := firing(address)
-			maps.Copy(fired, now)
+			now, err := firing(address)
+			maps.Copy(seen, now)
 			for _, name := range trouble.alerts {
-				if !fired[name] {
-					return false, fmt.Sprint(slices.Sorted(maps.Keys(now)))
+				if !seen[name] {
+					return false, fmt.Sprint(slices.Sorted(maps.Keys(now)), err)
 				}
 			}
 			return true, ""
 		})
+		maps.Copy(fired, seen)
 		trouble.end()
 	}
 	for _, name := range names {
@@ -212,7 +215,7 @@ func TestAlertsFireAndGoAway(t *testing.T) {
 		}
 	}
 	harness.WaitFor(t, time.Minute, "all alerts to go away", func() (bool, string) {
-		now := firing(address)
-		return len(now) == 0, fmt.Sprint(slices.Sorted(maps.Keys(now)))
+		now, err := firing(address)
+		return len(now) == 0 && err == nil, fmt.Sprint(slices.Sorted(maps.Keys(now)), err)
 	})
 }

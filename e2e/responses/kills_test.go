@@ -91,6 +91,10 @@ func (l *load) check(w *world, g *gateway) {
 		if !documents[id] {
 			l.t.Errorf("%s was acknowledged, and MongoDB has not got it", id)
 		}
+		// Who reads it would not tell: what the first tier has not got comes from the second.
+		if n, err := w.redis.Exists(l.t.Context(), entryKey+id+":").Result(); n != 1 || err != nil {
+			l.t.Errorf("%s was acknowledged, and Valkey has %d of it, %v, want 1", id, n, err)
+		}
 	}
 	read := func() {
 		for i := 0; i < len(l.stored); i += max(1, len(l.stored)/100) {

@@ -46,14 +46,14 @@ func TestSpeedsOfBatches(t *testing.T) {
 					go func() { answers <- g.send(t, prompt, host) }()
 				}
 				for range together {
-					<-arrived
+					awaited(t, "a server to have a prompt", arrived)
 				}
 				c.advance(t, time.Duration(together*together*seconds)*time.Second)
 				for range together {
 					release <- true
 				}
 				for range together {
-					wantServer(t, <-answers, host)
+					wantServer(t, awaited(t, "an answer", answers), host)
 				}
 			}
 			learnt.Store(true)

@@ -221,7 +221,7 @@ func TestTokensInFlight(t *testing.T) {
 		// A test that ends early lets the server go on, and waits for the answer.
 		letGo, finish := sync.OnceFunc(func() { close(begin) }), sync.OnceFunc(func() { close(end) })
 		defer func() { letGo(); finish(); <-done }()
-		<-held
+		awaited(t, "a server to have the long prompt", held)
 		for i := range 12 {
 			wantServer(t, ask(short(), i%2 == 1), "sim-0")
 		}
@@ -286,7 +286,7 @@ func TestPredictedLatency(t *testing.T) {
 		}()
 		finish := sync.OnceFunc(func() { close(end) })
 		defer func() { finish(); <-done }()
-		<-held
+		awaited(t, "the server to have the request", held)
 		got := ask("short", "x-slo-ttft-ms", "1")
 		if got.Status != http.StatusTooManyRequests || got.Header.Get("X-Pintle-Reason") != "slo_unmet" ||
 			got.Header.Get("Retry-After") == "" ||

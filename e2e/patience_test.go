@@ -94,12 +94,19 @@ func (e *timed) hold(t *testing.T) (server string) {
 			_ = response.Body.Close()
 		}
 	}()
+	return awaited(t, "a server to have the request to hold", e.holds)
+}
+
+// awaited waits for what another goroutine sends.
+func awaited[T any](t *testing.T, what string, from <-chan T) (got T) {
+	t.Helper()
+	const limit = 40 * time.Second // beyond that of a client
 	select {
-	case server = <-e.holds:
-	case <-time.After(20 * time.Second):
-		t.Fatal("no server got the request to hold")
+	case got = <-from:
+	case <-time.After(limit):
+		t.Fatalf("timed out after %v waiting for %s", limit, what)
 	}
-	return server
+	return got
 }
 
 // pass sets the clock forward, with samples that are fresh by then.
@@ -163,7 +170,7 @@ func TestPatientClients(t *testing.T) {
 			if got := <-uploaded; got == held || got == "" {
 				t.Errorf("the patient upload went to %q, where a request is in flight: %s", got, held)
 			}
-			if got := len(<-e.bodies); got != len(piece)+len("upload")-len("Jack") {
+			if got := len(awaited(t, "the upload", e.bodies)); got != len(piece)+len("upload")-len("Jack") {
 				t.Errorf("the server received %d bytes of it, want %d", got, len(piece)+2)
 			}
 			harness.WaitFor(t, 20*time.Second, "the follower to hear of all", func() (bool, string) {

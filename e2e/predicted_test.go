@@ -37,14 +37,14 @@ func TestOverdue(t *testing.T) {
 			hangs.Store(&until)
 			held := make(chan harness.Answer, 1)
 			go func() { held <- g.ask(t) }()
-			<-arrived
+			awaited(t, "the faster server to have the request", arrived)
 			time.Sleep(stuck)
 			for range 5 {
 				wantServer(t, g.ask(t), "slow")
 			}
 			hangs.Store(nil)
 			close(until)
-			wantServer(t, <-held, "fast")
+			wantServer(t, awaited(t, "the answer that was held", held), "fast")
 			g.learns(t, "fast")
 		})
 	}

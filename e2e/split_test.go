@@ -61,7 +61,7 @@ func TestSplitRoute(t *testing.T) {
 				if want := []string{"1", "0"}[i%2]; got.Server() != want {
 					t.Errorf("by the chance %s: got %d from %q, want server %s", chance, got.Status, got.Server(), want)
 				}
-				if body := <-copies; body != chatBody {
+				if body := awaited(t, "the copy", copies); body != chatBody {
 					t.Errorf("the copy: got %s, want %s", body, chatBody)
 				}
 			}

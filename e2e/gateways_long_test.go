@@ -58,8 +58,10 @@ func TestGatewaysShareSessions(t *testing.T) {
 	one := f.replay("one ", 24, 8, func() int { return 0 })
 	four := f.replay("four ", 24, 8, func() int { return rand.IntN(4) })
 	t.Logf("found cached of follow-ups' prompts: %.3f by one gateway, %.3f by four", one, four)
-	if four < 0.95*one {
-		t.Errorf("found %.3f cached, want at least 0.95 of one gateway's %.3f", four, one)
+	const least = 0.7 // by chance it would be less than half
+	if !(one >= least && four >= 0.95*one) {
+		t.Errorf("found %.3f cached, want at least 0.95 of one gateway's %.3f, and of that at least %.1f", four, one,
+			least)
 	}
 	f.settle()
 

@@ -20,6 +20,7 @@ func TestOneAndFourWorkers(t *testing.T) {
 		groups, turns = 60, 12
 		clients       = 8
 		mostApart     = 0.02
+		least         = 0.8 // by chance it would be two thirds
 	)
 	var prompts []string
 	for range turns {
@@ -46,6 +47,9 @@ func TestOneAndFourWorkers(t *testing.T) {
 				100*rates[4])
 			if apart := rates[1] - rates[4]; apart > mostApart || apart < -mostApart {
 				t.Errorf("hit rates are %.1f points apart, want at most %.0f", 100*apart, 100*mostApart)
+			}
+			if !(rates[1] >= least) { // also where it is no number
+				t.Errorf("with one worker %.1f %% were found in a cache, want at least %.0f", 100*rates[1], 100*least)
 			}
 		})
 	}

@@ -50,7 +50,8 @@ type Options struct {
 	// Log sees every log line as it is written, from whichever goroutine drives the VM.
 	Log func(LogLine)
 	// Fail is told of every use of the host that Envoy would punish without a status code, or that is not modelled;
-	// usually t.Error or t.Fatal. After it the VM concerned is dead. nil panics.
+	// usually t.Error or t.Fatal. After a host call that was at fault the VM concerned is dead; what shows only when
+	// the callback has returned, such as a resume of what is not paused, leaves it alive. nil panics.
 	Fail func(message string)
 }
 

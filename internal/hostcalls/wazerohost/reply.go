@@ -103,6 +103,7 @@ func (s *Stream) checkLimit(d *direction, held int) {
 type downstream struct {
 	stream   *Stream
 	started  bool
+	complete bool // all has come as far as the client, who may be slow
 	headers  Headers
 	body     []byte
 	trailers Headers
@@ -129,6 +130,7 @@ func (d *downstream) passTrailers() {
 }
 
 func (d *downstream) passEnd() {
+	d.complete = true
 	if !d.stream.slow {
 		d.stream.end()
 	}

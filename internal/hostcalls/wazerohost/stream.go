@@ -35,11 +35,15 @@ type Stream struct {
 // Slow has the client leave the end of the answer in Envoy, as one of HTTP/2 does that opens no window, until Take.
 func Slow(s *Stream) { s.slow = true }
 
-// Take is a slow client's taking of what is left.
+// Take is a slow client's taking of what is left, the end among it.
 func (s *Stream) Take() {
 	s.plugin.worker.mu.Lock()
 	defer s.plugin.worker.mu.Unlock()
 	s.slow = false
+	if !s.ended && !s.downstream.complete {
+		s.vm.violate("the test takes the end of an answer that has not come as far: the client would wait on")
+		return
+	}
 	s.end()
 }
 

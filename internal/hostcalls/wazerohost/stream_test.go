@@ -246,3 +246,27 @@ func TestTheFrameOverTheLimitStillReachesThePlugin(t *testing.T) {
 	wantEqual(t, "callbacks", strings.Join(s.Callbacks(), " "),
 		"context_create request_headers request_body request_body response_headers response_body log done delete")
 }
+
+func TestSlowClient(t *testing.T) {
+	tests := []struct{ name, script, violation string }{
+		{"an answer that has come", "response_body: size", ""},
+		{"an answer whose end the plug-in holds", "response_body/end: pause", "has not come as far"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var v violations
+			_, _, p := start(t, Options{Fail: v.add}, test.script)
+			s := p.Request(nil, true, Slow)
+			s.Respond(nil, false)
+			s.RespondBody([]byte("x"), true)
+			wantEqual(t, "ended before it is taken", s.Ended(), false)
+			s.Take()
+			wantEqual(t, "ended once it is taken", s.Ended(), test.violation == "")
+			if test.violation != "" {
+				v.want(t, test.violation)
+			} else if len(v.messages) != 0 {
+				t.Errorf("violations: got %q, want none", v.messages)
+			}
+		})
+	}
+}

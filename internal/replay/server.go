@@ -59,6 +59,10 @@ type request struct {
 	first   float64
 	doneAt  float64 // in progress
 	lease   uint32
+	// model, user, streamed and bytes, of the prompt's text, are what its decision said.
+	model, user uint64
+	streamed    bool
+	bytes       uint32
 }
 
 // blocks is how many blocks the request takes with its whole answer.

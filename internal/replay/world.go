@@ -196,7 +196,8 @@ func (w *world) send(r *Request, sample *Sample) {
 		w.event.User = r.User
 	}
 	w.apply(from, &w.event)
-	q.lease = w.lease
+	q.lease, q.model, q.user = w.lease, w.event.Model, w.event.User
+	q.streamed, q.bytes = r.Stream, w.event.PromptBytes
 	sample.Server, sample.Predicted = picked[0].Index, g.cycle.CachedTokens(picked[0])
 	sample.Cut = true // until it ends, which before a server that stands still it does not
 	w.open++
@@ -215,15 +216,17 @@ func requestOf(r *Request, blockTokens int) *request {
 	return q
 }
 
-// completion is an event of a request that a server has.
+// completion is an event of a request that a server has. It repeats what the decision said of the request, as the
+// filter's do.
 func (w *world) completion(kind journal.Kind, s *server, r *request) *journal.Event {
 	first := r.first
 	if r.unseen {
 		first = s.now
 	}
 	return &journal.Event{
-		Kind: kind, Time: nanos(s.now), Instance: instance, Lease: r.lease,
-		Primary: w.gateways[0].pool.ID(&w.gateways[0].pool.Endpoints[s.index]), Status: 200,
+		Kind: kind, Time: nanos(s.now), Instance: instance, Lease: r.lease, Model: r.model, User: r.user,
+		Streamed: r.streamed,
+		Primary:  w.gateways[0].pool.ID(&w.gateways[0].pool.Endpoints[s.index]), Status: 200,
 		TTFTMicros: micros(first - r.arrived),
 	}
 }
@@ -249,7 +252,7 @@ func (w *world) ended(s *server, r *request) {
 	}
 	e := w.completion(journal.Completion, s, r)
 	e.InputTokens, e.OutputTokens, e.CachedTokens = uint32(r.input), uint32(r.output), uint32(r.cached)
-	e.UsageReported, e.CachedReported, e.Ended = true, true, journal.EndedWhole
+	e.UsageReported, e.CachedReported, e.Ended, e.PromptBytes = true, true, journal.EndedWhole, r.bytes
 	e.DurationMicros = micros(r.sample.Whole)
 	w.apply(r.gateway, e)
 }

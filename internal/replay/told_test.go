@@ -1,0 +1,58 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// TestToldOfRequests: what becomes of a request is told with what its decision said of it, as the filter tells it.
+func TestToldOfRequests(t *testing.T) {
+	prompt := Prompt{Bytes: 40, UnitBytes: 64}
+	requests := []Request{
+		{Model: "m", Input: 10, Output: 3, User: 7, Stream: true, Prompt: prompt},
+		{At: 1, Model: "n", Input: 10, Output: 3, Prompt: prompt},
+	}
+	told := map[journal.Kind]int{}
+	run(t, random, requests, Options{Servers: DefaultServers(), Events: func(e *journal.Event) {
+		told[e.Kind]++
+		of, bytes := &requests[e.Lease-1], uint32(prompt.Bytes)
+		if e.Kind == journal.Began {
+			bytes = 0 // nothing is reported yet
+		}
+		if e.Model != journal.HashName(of.Model) || e.User != of.User || e.Streamed != of.Stream ||
+			e.PromptBytes != bytes {
+			t.Errorf("request %d, kind %d: got model %x, user %d, a stream %v, %d bytes; want %x, %d, %v, %d", e.Lease,
+				e.Kind, e.Model, e.User, e.Streamed, e.PromptBytes, journal.HashName(of.Model), of.User, of.Stream,
+				bytes)
+		}
+	}})
+	if told[journal.Decision] != 2 || told[journal.Began] != 2 || told[journal.Completion] != 2 {
+		t.Errorf("got %v events by kind, want two decisions, beginnings and ends", told)
+	}
+}
+
+// TestLengthsAreLearnt: how many tokens a model makes of a text is learnt from what servers report, so that what is
+// believed to be cached is what is.
+func TestLengthsAreLearnt(t *testing.T) {
+	const tokens, times = 1024, 5
+	for _, perToken := range []int{2, 4, 8} {
+		t.Run(fmt.Sprintf("%d bytes a token", perToken), func(t *testing.T) {
+			prompt := uniquePrompt(1, tokens*perToken/bytesPerToken)
+			var requests []Request
+			for i := range times {
+				requests = append(requests, Request{At: 10 * float64(i), Model: "m", Input: tokens, Output: 10,
+					Prompt: prompt})
+			}
+			servers := DefaultServers()
+			servers.Count = 1
+			samples := run(t, `{}`, requests, Options{Servers: servers})
+			last := &samples[times-1]
+			if part := float64(last.Predicted) / float64(last.Cached); !(math.Abs(part-1) <= 0.05) {
+				t.Errorf("%d tokens are believed to be cached, want some %d, which are", last.Predicted, last.Cached)
+			}
+		})
+	}
+}

@@ -56,3 +56,22 @@ func TestLengthsAreLearnt(t *testing.T) {
 		})
 	}
 }
+
+// TestPromptsHaveTokens: plug-ins of either dialect know how long the prompts of a trace are.
+func TestPromptsHaveTokens(t *testing.T) {
+	const tokens = 1000
+	requests := []Request{{Model: "m", Input: tokens, Output: 1, Stream: true, Prompt: uniquePrompt(1, tokens)}}
+	for _, test := range []struct{ name, config string }{
+		{"heimdall", `{"plugins": [{"type": "prefill-load-scorer"}]}`},
+		{"llm-d", `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig",
+			"plugins": [{"type": "token-load-scorer"}]}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, test.config, requests, Options{Servers: DefaultServers(), Events: func(e *journal.Event) {
+				if e.Kind == journal.Decision && e.PrimaryLoad != tokens {
+					t.Errorf("the server is believed to compute %d tokens, want %d", e.PrimaryLoad, tokens)
+				}
+			}})
+		})
+	}
+}

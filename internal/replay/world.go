@@ -32,6 +32,7 @@ type world struct {
 	options  *Options
 	servers  []*server
 	body     openai.Request
+	text     [1]openai.Segment // of body
 	event    journal.Event
 	headers  []string // of every request, those that the plan reads
 	lease    uint32
@@ -171,10 +172,11 @@ func (w *world) send(r *Request, sample *Sample) {
 	}
 	g := w.gateways[from]
 	g.pool.State.Expire(now)
+	w.text[0] = openai.Segment{Span: openai.Span{End: uint32(r.Prompt.Bytes)}, Kind: openai.SegmentText}
 	w.body = openai.Request{
 		API: openai.APICompletions, Stream: r.Stream, HasModel: true, Model: r.Model, Chars: r.Prompt.Bytes,
 		Bytes:     r.Prompt.Bytes,
-		MaxTokens: r.Output,
+		MaxTokens: r.Output, Segments: w.text[:],
 	}
 	g.cycle.Request = scoring.Request{Now: now, Model: r.Model, Body: &w.body, Chains: &r.Prompt, Headers: w.headers}
 	sample.Input, sample.Output = r.Input, r.Output

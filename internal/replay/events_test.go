@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/recording"
@@ -116,5 +117,41 @@ func TestRecordedRequests(t *testing.T) {
 	}
 	if len(seen) != 6 {
 		t.Errorf("got %d blocks, want 6", len(seen))
+	}
+}
+
+// TestServersOfARecording: those that answer clients are the servers of a recording, or were to and could not, in the
+// order of their names. One that prefills for others is none.
+func TestServersOfARecording(t *testing.T) {
+	decided := func(lease uint32, at, prefill uint64) journal.Event {
+		return journal.Event{Kind: journal.Decision, Time: epoch, Instance: 1, Lease: lease, Primary: at,
+			Prefill: prefill}
+	}
+	ended := func(lease uint32, at, tried uint64) journal.Event {
+		return journal.Event{Kind: journal.Completion, Time: epoch + 1e9, Instance: 1, Lease: lease, Primary: at,
+			Tried: tried, Status: 200}
+	}
+	for _, test := range []struct {
+		name   string
+		events []journal.Event
+		want   []string
+	}{
+		{"one of two stages", []journal.Event{decided(1, 3, 1), ended(1, 3, 0)}, []string{"c"}},
+		{"both in turn", []journal.Event{decided(1, 3, 1), ended(1, 3, 0), decided(2, 1, 3), ended(2, 1, 0)},
+			[]string{"a", "c"}},
+		{"one in the place of another", []journal.Event{decided(1, 3, 0), ended(1, 2, 3)}, []string{"b", "c"}},
+		{"one without a name", []journal.Event{decided(1, 9, 1), ended(1, 9, 0), decided(2, 2, 1), ended(2, 2, 0)},
+			[]string{"b", "endpoint-0000000000000009"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			trace := eventsTrace(t, func(w *recording.Writer) {
+				for i, name := range []string{"a", "b", "c"} {
+					w.Name(recording.EndpointName, uint64(i+1), name)
+				}
+			}, test.events...)
+			if !slices.Equal(trace.Endpoints, test.want) || trace.Servers != len(test.want) {
+				t.Errorf("got %d servers, %q, want %q", trace.Servers, trace.Endpoints, test.want)
+			}
+		})
 	}
 }

@@ -29,8 +29,13 @@ type recorder struct {
 	began  int64
 	// tokens and bytes are those of the prompts that are text alone and of which servers reported the tokens.
 	tokens, bytes float64
-	servers       map[uint64]int
 	asked         map[int]uint64 // the model of each request
+	// named are endpoints in the order of their names, serves are those that were to answer clients or did, and servers
+	// are their places among the trace's Endpoints.
+	named   []uint64
+	names   map[uint64]string
+	serves  map[uint64]bool
+	servers map[uint64]int
 }
 
 // readRecording reads what pintle record has written. Requests that were refused, failed, or had not ended are counted
@@ -42,8 +47,8 @@ func readRecording(in *bufio.Reader) (*Trace, error) {
 	}
 	r := &recorder{
 		trace: &Trace{Format: "recording", Failed: map[string]int{}}, open: map[lease]int{},
-		models: map[uint64]string{}, servers: map[uint64]int{},
-		asked: map[int]uint64{},
+		models: map[uint64]string{}, asked: map[int]uint64{},
+		names: map[uint64]string{}, serves: map[uint64]bool{}, servers: map[uint64]int{},
 	}
 	names := map[uint64]string{}
 	for {
@@ -58,7 +63,8 @@ func readRecording(in *bufio.Reader) (*Trace, error) {
 		case item.Event != nil:
 			r.take(item.Event, names)
 		case item.Name != "" && item.Kind == recording.EndpointName:
-			r.endpoint(item.Hash, item.Name)
+			r.named = append(r.named, item.Hash)
+			r.names[item.Hash] = item.Name
 		case item.Name != "" && item.Kind == journal.ModelName:
 			r.models[item.Hash] = item.Name
 		case item.Name != "" && item.Kind == journal.ReasonName:
@@ -71,12 +77,15 @@ func readRecording(in *bufio.Reader) (*Trace, error) {
 	return r.trace, nil
 }
 
-func (r *recorder) endpoint(id uint64, name string) {
-	if _, ok := r.servers[id]; ok {
-		return
+// server is the place of an endpoint among the trace's, which it gets if it has none.
+func (r *recorder) server(id uint64) int {
+	place, ok := r.servers[id]
+	if !ok {
+		place = len(r.trace.Endpoints)
+		r.servers[id] = place
+		r.trace.Endpoints = append(r.trace.Endpoints, cmp.Or(r.names[id], fmt.Sprintf("endpoint-%016x", id)))
 	}
-	r.servers[id] = len(r.trace.Endpoints)
-	r.trace.Endpoints = append(r.trace.Endpoints, name)
+	return place
 }
 
 func (r *recorder) take(e *journal.Event, reasons map[uint64]string) {
@@ -101,6 +110,7 @@ func (r *recorder) decided(e *journal.Event) {
 		q.Recorded.Predicted = int(e.PredictedTokens)
 	}
 	q.Prompt = promptOf(e)
+	r.serves[e.Primary] = true
 	r.asked[len(r.trace.Requests)] = cmp.Or(e.Asked, e.Model)
 	r.open[lease{e.Instance, e.Lease}] = len(r.trace.Requests)
 	r.trace.Requests = append(r.trace.Requests, q)
@@ -168,6 +178,7 @@ func (r *recorder) completed(e *journal.Event) {
 	delete(r.open, lease{e.Instance, e.Lease})
 	q := &r.trace.Requests[at]
 	q.Recorded.Endpoint = e.Primary
+	r.serves[e.Primary] = true
 	if e.Status != 200 {
 		if e.Status == 0 {
 			r.trace.Failed["unanswered"]++
@@ -230,11 +241,13 @@ func (r *recorder) finish() {
 	}
 	r.trace.Unended = len(r.open)
 	r.trace.Requests = kept
-	for i := range kept { // endpoints whose names are not known
-		if _, ok := r.servers[kept[i].Recorded.Endpoint]; !ok {
-			r.endpoint(kept[i].Recorded.Endpoint, fmt.Sprintf("endpoint-%016x", kept[i].Recorded.Endpoint))
+	for _, id := range r.named {
+		if r.serves[id] { // others have a name for what they do before an answer, such as prefill
+			r.server(id)
 		}
-		kept[i].Recorded.Server = r.servers[kept[i].Recorded.Endpoint]
+	}
+	for i := range kept {
+		kept[i].Recorded.Server = r.server(kept[i].Recorded.Endpoint)
 	}
 	if r.trace.Servers = len(r.trace.Endpoints); r.trace.Servers == 0 {
 		r.trace.Servers = 1

@@ -159,7 +159,7 @@ func concurrency(samples []Sample) []float64 {
 }
 
 // fitCache is the size at which the recorded requests, at the servers that had them, find as much as was reported; ok
-// is false when that was not reported, or when any size does.
+// is false when that was not reported, or when nothing was forgotten and s has room for it all.
 func (t *Trace) fitCache(s *Servers) (blocks int, ok bool) {
 	reported, known := 0, 0
 	for i := range t.Requests {
@@ -173,8 +173,10 @@ func (t *Trace) fitCache(s *Servers) (blocks int, ok bool) {
 	}
 	const least, most = 6, 24 // powers of two
 	all := t.cachedWith(s, 1<<most)
-	if float64(all) <= float64(reported)*1.01 {
-		return 0, false // nothing was ever forgotten
+	if float64(all) <= float64(reported)*1.01 { // nothing was ever forgotten
+		if reported = min(reported, all); t.cachedWith(s, s.Blocks) >= reported {
+			return 0, false
+		}
 	}
 	low, high := 1<<least, 1<<most
 	for high-low > low/64 {

@@ -3,6 +3,7 @@ package replay
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -85,6 +86,34 @@ func TestFitCacheOfSome(t *testing.T) {
 	}
 	if half := fitted(); !(math.Abs(float64(half)/float64(all)-1) <= .25) {
 		t.Errorf("where half of the servers' answers tell, %d blocks are fitted, want some %d, as of all", half, all)
+	}
+}
+
+// TestFitCacheOfAll: where servers forgot nothing their caches are as large as is given, if that has room for it all,
+// else as large as it takes.
+func TestFitCacheOfAll(t *testing.T) {
+	like := Servers{Count: 1, MaxRunning: 64, BlockTokens: 16, Blocks: 1 << 20, PrefillTokensPerSecond: 4000,
+		TimePerOutputToken: 20 * time.Millisecond}
+	trace := recorded(t, like, chats(200))
+	was := Summarise("", trace.Recorded(), 1, Limits{}).Hits
+	for _, test := range []struct {
+		name  string
+		given int // blocks
+		stays bool
+	}{{"room for it all", 1 << 20, true}, {"too little room", 400, false}} {
+		t.Run(test.name, func(t *testing.T) {
+			fitted := like
+			fitted.Blocks = test.given
+			said := trace.Fit(&fitted, func(string) bool { return false })
+			if stays := fitted.Blocks == test.given; stays != test.stays || strings.Contains(said, "cache") == stays {
+				t.Errorf("%d blocks are fitted, and it says %q; want them to stay %d: %v", fitted.Blocks, said,
+					test.given, test.stays)
+			}
+			now := Summarise("", run(t, `{}`, trace.Requests, Options{Servers: fitted}), 1, Limits{}).Hits
+			if !(math.Abs(now-was) <= 0.02) {
+				t.Errorf("the part of prompts that is found is %.3f in a replay, want %.3f as recorded", now, was)
+			}
+		})
 	}
 }
 

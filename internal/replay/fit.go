@@ -87,14 +87,14 @@ func fitPrefill(samples []Sample) (tokensPerSecond float64, ok bool) {
 }
 
 // fitDecode fits TPOT = a (1 + b (n - 1)) by least squares, where n is how many requests the server had on average
-// meanwhile.
+// meanwhile. An answer that was cut tells no pace: it may have hung for as long as its client or Envoy waited for more.
 func fitDecode(samples []Sample) (token time.Duration, slowdown float64, ok bool) {
 	const least = 8 // output tokens
 	var n, sumX, sumY, sumXX, sumXY float64
 	beside := concurrency(samples)
 	for i := range samples {
 		s := &samples[i]
-		if s.Output < least || s.TPOT <= 0 {
+		if s.Output < least || s.TPOT <= 0 || s.Cut {
 			continue
 		}
 		x := beside[i] - 1

@@ -25,6 +25,7 @@ func answers(groups []int, output int, token, slowdown float64) (samples []Sampl
 
 // TestFitDecode: the pace alone and what each other answer adds are told apart.
 func TestFitDecode(t *testing.T) {
+	hung := slices.Repeat([]Sample{{Whole: 300, Output: 20, TPOT: 15, Cut: true, Server: 1}}, 20)
 	for _, test := range []struct {
 		name            string
 		samples         []Sample
@@ -34,6 +35,8 @@ func TestFitDecode(t *testing.T) {
 		{"always beside the same number", answers([]int{5, 5, 5, 5}, 100, 0.01, 0.05), 0.012, 0},
 		{"faster beside others", answers([]int{1, 2, 4, 6, 8}, 100, 0.01, -0.05), 0.16 / 21, 0},
 		{"no time at all alone, by a line", answers([]int{2, 2, 8, 8}, 100, -0.01/6, -7), 0.066, 0},
+		{"beside some that hung", slices.Concat(answers([]int{1, 2, 4, 6, 8}, 100, 0.01, 0.05), hung[:3]), 0.01, 0.05},
+		{"all hung", hung, 0, 0},
 		{"too few", answers([]int{1, 2, 4, 6, 6}, 100, 0.01, 0.05), 0, 0},
 		{"too short", answers([]int{1, 2, 4, 6, 8}, 7, 0.01, 0.05), 0, 0},
 		{"just long enough", answers([]int{1, 2, 4, 6, 8}, 8, 0.01, 0.05), 0.01, 0.05},

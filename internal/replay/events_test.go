@@ -155,3 +155,32 @@ func TestServersOfARecording(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordedFailures: requests without an answer are counted by what their clients got, whoever gave it.
+func TestRecordedFailures(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		status, code uint16
+		ended        journal.Ending
+		want         string
+	}{
+		{"the server failed", 500, 500, journal.EndedWhole, "status 500"},
+		{"it broke off", 502, 200, journal.EndedReset, "status 502"},
+		{"the client left", 0, 0, journal.EndedClient, "unanswered"},
+		{"Envoy answered", 0, 429, journal.EndedEnvoy, "status 429"},
+		{"nobody looked", 0, 0, journal.EndedUnknown, "of unknown end"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			event := func(kind journal.Kind, lease uint32) journal.Event {
+				return journal.Event{Kind: kind, Time: epoch, Instance: 1, Lease: lease, Primary: 1, Status: 200}
+			}
+			failed := event(journal.Completion, 1)
+			failed.Status, failed.Code, failed.Ended = test.status, test.code, test.ended
+			trace := eventsTrace(t, func(*recording.Writer) {}, event(journal.Decision, 1), failed,
+				event(journal.Decision, 2), event(journal.Completion, 2))
+			if len(trace.Failed) != 1 || trace.Failed[test.want] != 1 {
+				t.Errorf("got %v, want one %s", trace.Failed, test.want)
+			}
+		})
+	}
+}

@@ -180,11 +180,7 @@ func (r *recorder) completed(e *journal.Event) {
 	q.Recorded.Endpoint = e.Primary
 	r.serves[e.Primary] = true
 	if e.Status != 200 {
-		if e.Status == 0 {
-			r.trace.Failed["unanswered"]++
-		} else {
-			r.trace.Failed[fmt.Sprintf("status %d", e.Status)]++
-		}
+		r.trace.Failed[failure(e)]++
 		return
 	}
 	r.ended[at] = true
@@ -206,6 +202,19 @@ func (r *recorder) completed(e *journal.Event) {
 	if e.UsageReported && e.PromptBytes > 0 {
 		r.tokens, r.bytes = r.tokens+float64(q.Input), r.bytes+float64(q.Prompt.Bytes)
 	}
+}
+
+// failure says what became of a request that was not answered as it should be. Where the server is not to blame the
+// client may have been answered by Envoy.
+func failure(e *journal.Event) string {
+	status := cmp.Or(e.Status, e.Code)
+	switch {
+	case status != 0:
+		return fmt.Sprintf("status %d", status)
+	case e.Ended == journal.EndedUnknown:
+		return "of unknown end" // nobody looked
+	}
+	return "unanswered"
 }
 
 // cut reports whether an answer did not come to its end. Where nobody looked, it is one of which no byte was seen.

@@ -123,21 +123,7 @@ func (d *Document) Heading() []string {
 	if good := d.Limits.inWords(); good != "" {
 		lines = append(lines, "good is "+good)
 	}
-	for _, lost := range []struct {
-		n    int
-		what string
-	}{
-		{d.Trace.Missed, "events are missing in the recording"},
-		{d.Trace.Damaged, "places of the recording cannot be read"},
-		{d.Trace.Unended, "requests had not ended, and are left out"},
-	} {
-		if lost.n > 0 {
-			lines = append(lines, fmt.Sprintf("%d %s", lost.n, lost.what))
-		}
-	}
-	if len(d.Trace.Failed) > 0 {
-		lines = append(lines, "refused or failed when it was recorded, and left out: "+counts(d.Trace.Failed))
-	}
+	lines = append(lines, d.Trace.lost()...)
 	if d.Trace.Note != "" {
 		lines = append(lines, d.Trace.Note)
 	}

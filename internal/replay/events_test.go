@@ -184,3 +184,41 @@ func TestRecordedFailures(t *testing.T) {
 		})
 	}
 }
+
+// TestNothingToReplay: of a recording without any answer it is said what is in it.
+func TestNothingToReplay(t *testing.T) {
+	decided := journal.Event{Kind: journal.Decision, Time: epoch, Instance: 1, Lease: 1, Primary: 1}
+	failed, refused := decided, journal.Event{Kind: journal.Refused, Time: epoch, Reason: journal.HashName("shed")}
+	failed.Kind, failed.Status = journal.Completion, 503
+	for _, test := range []struct {
+		name   string
+		events []journal.Event
+		want   string
+	}{
+		{"nothing", nil, "has no requests"},
+		{"one that has not ended", []journal.Event{decided},
+			"has no requests that were answered: 1 requests had not ended, and are left out"},
+		{"failures alone", []journal.Event{decided, failed, refused, refused}, "has no requests that were answered: " +
+			"refused or failed when it was recorded, and left out: 2 shed, 1 status 503"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var file bytes.Buffer
+			w, err := recording.NewWriter(&file, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Name(journal.ReasonName, journal.HashName("shed"), "shed")
+			for i := range test.events {
+				if err := w.Event(&test.events[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Read(&file); err == nil || err.Error() != test.want {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/recording"
@@ -83,10 +84,38 @@ func Read(r io.Reader) (*Trace, error) {
 		return nil, err
 	}
 	if len(trace.Requests) == 0 {
-		return nil, errors.New("has no requests")
+		return nil, trace.nothing()
 	}
 	startAtZero(trace.Requests)
 	return trace, nil
+}
+
+// nothing says why there is nothing to replay.
+func (t *Trace) nothing() error {
+	if lost := t.lost(); len(lost) > 0 {
+		return errors.New("has no requests that were answered: " + strings.Join(lost, "; "))
+	}
+	return errors.New("has no requests")
+}
+
+// lost says what was recorded, or should have been, and is not among the requests.
+func (t *Trace) lost() (lines []string) {
+	for _, lost := range []struct {
+		n    int
+		what string
+	}{
+		{t.Missed, "events are missing in the recording"},
+		{t.Damaged, "places of the recording cannot be read"},
+		{t.Unended, "requests had not ended, and are left out"},
+	} {
+		if lost.n > 0 {
+			lines = append(lines, fmt.Sprintf("%d %s", lost.n, lost.what))
+		}
+	}
+	if len(t.Failed) > 0 {
+		lines = append(lines, "refused or failed when it was recorded, and left out: "+counts(t.Failed))
+	}
+	return lines
 }
 
 // startAtZero sorts requests by their times and moves them so that the first one comes at the beginning. They need not

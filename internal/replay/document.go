@@ -186,7 +186,7 @@ func (d *Document) writeJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(map[string]any{
-		"trace": d.Name, "format": d.Trace.Format, "missed": d.Trace.Missed, "scale": d.Scale, "servers": d.Servers,
-		"reports": d.Reports,
+		"trace": d.Name, "format": d.Trace.Format, "missed": d.Trace.Missed, "damaged": d.Trace.Damaged,
+		"unended": d.Trace.Unended, "scale": d.Scale, "servers": d.Servers, "reports": d.Reports,
 	})
 }

@@ -90,6 +90,19 @@ func TestReportsInWords(t *testing.T) {
 	}
 }
 
+// TestLostInJSON: JSON says, too, what of a recording is not there.
+func TestLostInJSON(t *testing.T) {
+	d := Document{Trace: &Trace{Missed: 1, Damaged: 2, Unended: 3}, Servers: DefaultServers()}
+	var out bytes.Buffer
+	if err := d.Write(&out, "json"); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Missed, Damaged, Unended int }
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Missed != 1 || got.Damaged != 2 || got.Unended != 3 {
+		t.Errorf("got %+v, %v, want 1 event missed, 2 places damaged and 3 requests that had not ended", got, err)
+	}
+}
+
 // TestReadCompressed: a trace that is compressed is the trace, and one that is cut off is none.
 func TestReadCompressed(t *testing.T) {
 	plain, err := os.ReadFile("testdata/mooncake.jsonl")

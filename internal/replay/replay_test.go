@@ -133,6 +133,8 @@ func TestReadMistakes(t *testing.T) {
 		{"no timestamp", `{"input_length": 1}`, "request 1: timestamp is missing"},
 		{"no tokens", `{"timestamp": 0, "output_length": 1}`, "request 1: input_length is missing"},
 		{"negative", `{"timestamp": 0, "input_length": -1}`, "request 1: -1 tokens in"},
+		{"blocks of another length", `{"timestamp": 0, "input_length": 600, "hash_ids": [1, 2, 3, 4, 5]}`,
+			"request 1: hash_ids has 5 blocks for 600 tokens; want one for each 512"},
 		{"cut", `{"timestamp": 0, "input_length": 1}` + "\n" + `{"timesta`, "request 2: unexpected EOF"},
 		{"columns", "TIMESTAMP,A,B\n", "line 1"},
 		{"number", "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-01-01 00:00:00.0,x,1\n", "line 2"},

@@ -158,7 +158,12 @@ func readMooncake(in *bufio.Reader) (*Trace, error) {
 			return nil, err
 		}
 		moments[*row.Timestamp] = true
-		blocks := row.HashIDs[:min(len(row.HashIDs), (input+mooncakeBlock-1)/mooncakeBlock)]
+		most := (input + mooncakeBlock - 1) / mooncakeBlock
+		if len(row.HashIDs) > 2*max(most, 1) { // of other traces with the same keys, which have times in seconds
+			return nil, fmt.Errorf("request %d: hash_ids has %d blocks for %d tokens; want one for each %d", line,
+				len(row.HashIDs), input, mooncakeBlock)
+		}
+		blocks := row.HashIDs[:min(len(row.HashIDs), most)]
 		t.Requests = append(t.Requests, Request{
 			At: *row.Timestamp / 1000, Model: traceModel, Input: input, Output: row.OutputLength,
 			Stream: true,

@@ -168,7 +168,7 @@ func (r *Reader) parseChain(content []byte) (c journal.Chain, rest []byte, ok bo
 	return c, content[further*hashBytes:], true
 }
 
-// nextFrame finds and reads the next frame.
+// nextFrame finds and reads the next frame. Where another file follows in one stream its beginning is passed over.
 func (r *Reader) nextFrame() error {
 	r.plain, r.offset, r.blocks = r.plain[:0], 0, r.blocks[:0]
 	lost := false
@@ -185,6 +185,10 @@ func (r *Reader) nextFrame() error {
 				r.Damaged++
 			}
 			return nil
+		}
+		if bytes.HasPrefix(head, []byte(beginning)) {
+			_, _ = r.in.Discard(len(beginning)) // it is there
+			continue
 		}
 		lost = true
 		if _, err := r.in.Discard(1); err != nil {

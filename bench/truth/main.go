@@ -106,7 +106,7 @@ func (o *options) replay(ctx context.Context, requests []replay.Request) (all []
 // scrapeEvery is how often the sidecar reads metrics, in seconds.
 const scrapeEvery = 0.05
 
-// requests are those of the piece, from 0 on.
+// requests are those of the piece, from 0 on. All are streams, as they are asked for.
 func (o *options) requests() ([]replay.Request, error) {
 	all := live.MadeUp(o.seconds)
 	if o.trace != "" {
@@ -127,7 +127,7 @@ func (o *options) requests() ([]replay.Request, error) {
 			continue
 		}
 		r.At = (r.At - o.from) / o.scale
-		r.Model, r.Output = model, max(r.Output, 1)
+		r.Model, r.Output, r.Stream = model, max(r.Output, 1), true
 		piece = append(piece, r)
 	}
 	slices.SortStableFunc(piece, func(a, b replay.Request) int { return cmp.Compare(a.At, b.At) })

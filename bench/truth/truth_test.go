@@ -1,12 +1,46 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/recording"
 	"github.com/pintle-dev/pintle/internal/replay"
+	"github.com/pintle-dev/pintle/journal"
 )
+
+// TestRequestsOfARecording: requests that were no streams when they were recorded are streams in both that are
+// compared, so that both have times to first tokens of them.
+func TestRequestsOfARecording(t *testing.T) {
+	var file bytes.Buffer
+	w, err := recording.NewWriter(&file, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := journal.Event{Kind: journal.Decision, Time: 1e9, Instance: 1, Lease: 1, Primary: 1, PromptBytes: 400}
+	done := journal.Event{Kind: journal.Completion, Time: 2e9, Instance: 1, Lease: 1, Primary: 1, Status: 200}
+	path := filepath.Join(t.TempDir(), "recording")
+	if err := errors.Join(w.Event(&e), w.Event(&done), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := options{trace: path, seconds: 1, speed: 1, scale: 1, seeds: 1, servers: replay.DefaultServers()}
+	requests, err := o.requests()
+	if err != nil || len(requests) != 1 {
+		t.Fatalf("got %d requests, %v, want one", len(requests), err)
+	}
+	all, err := o.replay(t.Context(), requests)
+	if err != nil || math.IsNaN(all[0].TTFT.P50) {
+		t.Errorf("got a TTFT of %v, %v, want one", all[0].TTFT.P50, err)
+	}
+}
 
 // TestWrong: the bars are of the medians of the replays, and what cannot be compared keeps none.
 func TestWrong(t *testing.T) {

@@ -31,7 +31,7 @@ func (t *Trace) Fit(s *Servers, fixed func(flag string) bool) string {
 			found = append(found, "slowdown")
 		}
 	}
-	if blocks, ok := t.fitCache(s); ok && !fixed("num-blocks") {
+	if blocks, ok := t.fitRoom(s); ok && !fixed("num-blocks") {
 		s.Blocks = blocks
 		found = append(found, "cache")
 	}
@@ -156,6 +156,20 @@ func concurrency(samples []Sample) []float64 {
 		}
 	}
 	return result
+}
+
+// fitRoom is the size of the cache, which has room for the longest of the requests, as they were answered; ok is false
+// when nothing tells of another one than that of s.
+func (t *Trace) fitRoom(s *Servers) (blocks int, ok bool) {
+	if blocks, ok = t.fitCache(s); !ok {
+		blocks = s.Blocks
+	}
+	for i := range t.Requests {
+		if needed := requestOf(&t.Requests[i], s.BlockTokens).blocks(); needed > blocks {
+			blocks, ok = needed, true
+		}
+	}
+	return blocks, ok
 }
 
 // fitCache is the size at which the recorded requests, at the servers that had them, find as much as was reported; ok

@@ -120,6 +120,33 @@ func TestFitCacheOfAll(t *testing.T) {
 	}
 }
 
+// TestFitRoom: what servers have answered they had room for, whatever is known of their caches.
+func TestFitRoom(t *testing.T) {
+	const input, output = 8000, 16
+	for _, test := range []struct {
+		name        string
+		given, want int // blocks
+		said        bool
+	}{{"room for it", 501, 501, false}, {"too little room", 500, 501, true}} {
+		t.Run(test.name, func(t *testing.T) {
+			trace := &Trace{Endpoints: []string{"a"}, Requests: []Request{{Input: input, Output: output,
+				Prompt: uniquePrompt(1, input), Recorded: &Recorded{}}}}
+			servers := DefaultServers()
+			servers.Blocks = test.given
+			said := trace.Fit(&servers, func(string) bool { return false })
+			if servers.Blocks != test.want || strings.Contains(said, "recording: cache") != test.said {
+				t.Errorf("%d blocks are fitted, and it says %q; want %d, and to say so: %v", servers.Blocks, said,
+					test.want, test.said)
+			}
+			for i, s := range run(t, random, trace.Requests, Options{Servers: servers}) {
+				if s.Server < 0 {
+					t.Errorf("request %d is refused for %s", i, s.Refused)
+				}
+			}
+		})
+	}
+}
+
 // TestFitPrefill: the quickest tenth tells, of prompts with enough to compute that is known.
 func TestFitPrefill(t *testing.T) {
 	prompts := func(n, input, cached int, ttft float64, unknown bool) (samples []Sample) {

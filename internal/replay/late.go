@@ -39,3 +39,14 @@ func (l *late) next(now int64) (e *journal.Event, from int) {
 	}
 	return &l.event, first.from
 }
+
+// deliver has gateways learn of what others knew a lag ago.
+func (w *world) deliver(now int64) {
+	for e, from := w.late.next(now); e != nil; e, from = w.late.next(now) {
+		for i, g := range w.gateways {
+			if i != from {
+				g.pool.State.Apply(e)
+			}
+		}
+	}
+}

@@ -5,7 +5,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // TestToldOfRequests: what becomes of a request is told with what its decision said of it, as the filter tells it.
@@ -72,6 +74,41 @@ func TestPromptsHaveTokens(t *testing.T) {
 					t.Errorf("the server is believed to compute %d tokens, want %d", e.PrimaryLoad, tokens)
 				}
 			}})
+		})
+	}
+}
+
+// TestGatewaysKnowTheTime: what becomes of requests is known for as long as it is new, also at a gateway to which no
+// further request comes meanwhile.
+func TestGatewaysKnowTheTime(t *testing.T) {
+	const config, requests = `{"plugins": [{"type": "least-latency"}]}`, 20
+	for _, gateways := range []int{1, 2} {
+		t.Run(fmt.Sprint(gateways, " gateways"), func(t *testing.T) {
+			var plans []*scoring.Plan
+			for range gateways {
+				c, err := pluginconfig.Parse([]byte(config))
+				if err != nil {
+					t.Fatal(err)
+				}
+				plans = append(plans, c.Plan)
+			}
+			o := Options{Servers: DefaultServers(), Others: plans[1:]}
+			o.Servers.Count = 1
+			w := newWorld(plans[0], &o)
+			samples := make([]Sample, requests)
+			for i := range samples {
+				w.send(&Request{Model: "m", Input: 10, Output: 1500, Stream: true}, &samples[i])
+			}
+			// They answer for more than 15 s, which is of interest for a minute.
+			const later = 70
+			w.advance(later)
+			w.deliver(nanos(later))
+			for i, g := range w.gateways {
+				g.pool.State.Expire(nanos(later))
+				if got := g.pool.State.Latency.TTFT.Count(0); got != requests {
+					t.Errorf("gateway %d knows of %d answers of the last minute, want %d", i, got, requests)
+				}
+			}
 		})
 	}
 }

@@ -135,9 +135,30 @@ func newGateway(plan *scoring.Plan, o *Options, seed uint64) *gateway {
 
 func nanos(seconds float64) int64 { return epoch + int64(seconds*1e9) }
 
+// tickEvery is how often gateways are told the time while requests are under way, in seconds, whether further ones come
+// or not: as often as the filter's workers. What happens long after the time that a state knows counts as of then.
+const tickEvery = 1.0
+
 func (w *world) advance(t float64) {
+	for w.open > 0 && t-w.servers[0].now > tickEvery {
+		now := w.servers[0].now + tickEvery
+		w.pass(now)
+		w.tell(nanos(now))
+	}
+	w.pass(t)
+}
+
+// pass lets the servers go on until t.
+func (w *world) pass(t float64) {
 	for _, s := range w.servers {
 		s.advance(t)
+	}
+}
+
+// tell tells all gateways the time.
+func (w *world) tell(now int64) {
+	for _, g := range w.gateways {
+		g.pool.State.Expire(now)
 	}
 }
 
@@ -166,12 +187,12 @@ func (w *world) sample(t float64) {
 // send decides a request and sends it to its server.
 func (w *world) send(r *Request, sample *Sample) {
 	now, from := nanos(sample.At), 0
+	w.tell(now)
 	if len(w.gateways) > 1 {
 		from = w.random.IntN(len(w.gateways))
 		w.deliver(now)
 	}
 	g := w.gateways[from]
-	g.pool.State.Expire(now)
 	w.text[0] = openai.Segment{Span: openai.Span{End: uint32(r.Prompt.Bytes)}, Kind: openai.SegmentText}
 	w.body = openai.Request{
 		API: openai.APICompletions, Stream: r.Stream, HasModel: true, Model: r.Model, Chars: r.Prompt.Bytes,
@@ -270,17 +291,6 @@ func (w *world) apply(from int, e *journal.Event) {
 	}
 }
 
-// deliver has gateways learn of what others knew a lag ago.
-func (w *world) deliver(now int64) {
-	for e, from := w.late.next(now); e != nil; e, from = w.late.next(now) {
-		for i, g := range w.gateways {
-			if i != from {
-				g.pool.State.Apply(e)
-			}
-		}
-	}
-}
-
 // drain lets all requests come to their end.
 func (w *world) drain(samples []Sample) {
 	if len(samples) == 0 {
@@ -289,6 +299,6 @@ func (w *world) drain(samples []Sample) {
 	const limit = 1e6 // seconds, for servers that stand still
 	end := samples[len(samples)-1].At
 	for step := 1.0; w.open > 0 && step < limit; step *= 2 {
-		w.advance(end + step)
+		w.pass(end + step)
 	}
 }

@@ -46,6 +46,31 @@ func TestShippedConfig(t *testing.T) {
 	}
 }
 
+// TestOthersRepeatNothing: however long an attack takes, the well-behaved have requests enough for all of the round, and
+// no two that no server has seen are the same.
+func TestOthersRepeatNothing(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		warmth   int
+		duration time.Duration
+	}{{"short", 6, 4 * time.Second}, {"usual", 24, 15 * time.Second}, {"long", 6, time.Minute}} {
+		t.Run(test.name, func(t *testing.T) {
+			requests := newOthers(test.warmth, test.duration).requests
+			if least := test.warmth*groups + int(3*rate*test.duration.Seconds()); len(requests) < least+3*coldEvery {
+				t.Errorf("got %d requests, want %d and some more", len(requests), least)
+			}
+			seen := map[string]bool{}
+			for i := coldEvery / 2; i < len(requests); i += coldEvery {
+				if body := string(requests[i].Body); seen[body] {
+					t.Fatalf("request %d is one that was sent before", i)
+				} else {
+					seen[body] = true
+				}
+			}
+		})
+	}
+}
+
 // TestJudge: each bar is missed by what is beyond it alone.
 func TestJudge(t *testing.T) {
 	good := figures{sent: 100, p99: 100 * time.Millisecond, hits: 0.9, share: 0.3, memory: 100, cores: 0.1}

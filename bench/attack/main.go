@@ -122,13 +122,13 @@ func (a attack) round(ctx context.Context, o options) (r round, err error) {
 		return r, err
 	}
 	defer t.close()
-	duration, people := max(o.duration, a.least), newOthers()
-	if a.freshConnections {
-		people.client = freshConnections()
-	}
-	warmth := 6
+	duration, warmth := max(o.duration, a.least), 6
 	if a.document != "" {
 		warmth = 24 // what users took has to settle
+	}
+	people := newOthers(warmth, duration)
+	if a.freshConnections {
+		people.client = freshConnections()
 	}
 	if err := people.warm(ctx, t, warmth); err != nil {
 		return r, err

@@ -33,19 +33,22 @@ type others struct {
 	client   *http.Client // nil is the load client's own
 }
 
-func newOthers() *others {
+// newOthers are those of a round: they have a third more requests than they send before, during and after the attack.
+func newOthers(warmth int, duration time.Duration) *others {
+	count := warmth*groups + int(4*rate*duration.Seconds())
+	count += coldEvery - count%coldEvery
 	shared := load.SharedPrefix{
 		Model: "sim-model", Groups: groups, Users: users, SystemTokens: systemTokens, QuestionTokens: questionTokens,
 		OutputTokens: outputTokens,
-		Count:        8000, Seed: 1,
+		Count:        4 * count, Seed: 1,
 	}.Requests()
 	// Some groups ask up to six times as often as others, as users do.
 	random := rand.New(rand.NewPCG(1, 2))
-	shared = slices.DeleteFunc(shared, func(r load.Request) bool { return random.IntN(1+r.Group%6) > 0 })[:2000]
+	shared = slices.DeleteFunc(shared, func(r load.Request) bool { return random.IntN(1+r.Group%6) > 0 })[:count]
 	cold := load.SharedPrefix{
-		Model: "sim-model", Groups: 2000 / coldEvery, Users: 1, SystemTokens: systemTokens,
+		Model: "sim-model", Groups: count / coldEvery, Users: 1, SystemTokens: systemTokens,
 		QuestionTokens: questionTokens, OutputTokens: outputTokens,
-		Count: 2000 / coldEvery, Seed: rand.Uint64(),
+		Count: count / coldEvery, Seed: rand.Uint64(),
 	}.Requests()
 	for i := range cold {
 		shared[i*coldEvery+coldEvery/2] = cold[i]

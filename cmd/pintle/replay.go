@@ -97,7 +97,8 @@ func (o *replayOptions) run(stdout, stderr io.Writer) (code int, err error) {
 	document := &replay.Document{
 		Fitted: fitted, Trace: trace, Name: filepath.Base(nameOf(o.trace)), Servers: o.options.Servers,
 		Scale:  o.options.Scale,
-		Limits: o.limits, Reports: reports, Gateways: o.gateways, Lag: o.options.Lag,
+		Limits: o.limits, Asked: o.objectives, Speeds: o.options.Speeds, Endpoints: o.options.Endpoints,
+		Reports: reports, Gateways: o.gateways, Lag: o.options.Lag,
 	}
 	return 1, document.Write(stdout, o.output)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // Document is everything that a replay has to say.
@@ -19,6 +21,12 @@ type Document struct {
 	Servers Servers
 	Scale   float64
 	Limits  Limits
+	// Asked is set when requests ask for the limits.
+	Asked bool
+	// Speeds multiply the speed of servers, by their number; where there is none, it is 1. Endpoints are their names,
+	// if they have others than server-0 and so on.
+	Speeds    []float64
+	Endpoints []scoring.Endpoint
 	// Gateways is how many decide, Lag how many seconds later one knows what another does; below 0 never.
 	Gateways int
 	Lag      float64
@@ -111,6 +119,9 @@ func (d *Document) Heading() []string {
 			s.Count, s.MaxRunning, s.Blocks, s.BlockTokens, s.PrefillTokensPerSecond,
 			s.TimePerOutputToken.Round(time.Microsecond), s.BatchSlowdown),
 	}
+	if speeds := d.otherSpeeds(); len(speeds) > 0 {
+		lines = append(lines, "faster or slower by a factor: "+strings.Join(speeds, ", "))
+	}
 	if d.Gateways > 1 && d.Lag < 0 {
 		lines = append(lines, fmt.Sprintf("%d gateways, each of which knows its own requests", d.Gateways))
 	} else if d.Gateways > 1 {
@@ -121,6 +132,9 @@ func (d *Document) Heading() []string {
 		lines = append(lines, d.Fitted)
 	}
 	if good := d.Limits.inWords(); good != "" {
+		if d.Asked {
+			good += ", which requests ask for"
+		}
 		lines = append(lines, "good is "+good)
 	}
 	lines = append(lines, d.Trace.lost()...)
@@ -128,6 +142,20 @@ func (d *Document) Heading() []string {
 		lines = append(lines, d.Trace.Note)
 	}
 	return lines
+}
+
+// otherSpeeds are the servers that are not as fast as the heading says, each before its factor.
+func (d *Document) otherSpeeds() (all []string) {
+	for i, speed := range d.Speeds {
+		name := serverName(i)
+		if i < len(d.Endpoints) {
+			name = d.Endpoints[i].Name
+		}
+		if speed != 1 {
+			all = append(all, fmt.Sprintf("%s %g", name, speed))
+		}
+	}
+	return all
 }
 
 // inWords says what a good answer is, empty without limits.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // TestHeadingTells: the heading says how many gateways decide, what a good answer is, and what of a recording is not
@@ -33,6 +35,14 @@ func TestHeadingTells(t *testing.T) {
 		{"a first token", func(d *Document) { d.Limits.TTFT = 12 }, []string{"good is a first token within 12.0 s"}},
 		{"both limits", func(d *Document) { d.Limits = Limits{1, 0.02} },
 			[]string{"good is a first token within 1000 ms and a time per token of at most 20.0 ms"}},
+		{"limits that are asked for", func(d *Document) { d.Limits.TTFT, d.Asked = 12, true },
+			[]string{"good is a first token within 12.0 s, which requests ask for"}},
+		{"slower servers", func(d *Document) { d.Speeds = []float64{0.35, 1, 2} },
+			[]string{"faster or slower by a factor: server-0 0.35, server-2 2"}},
+		{"slower servers of a recording", func(d *Document) {
+			d.Speeds, d.Endpoints = []float64{1, 0.5}, []scoring.Endpoint{{Name: "a"}, {Name: "b"}}
+		}, []string{"faster or slower by a factor: b 0.5"}},
+		{"servers as fast as others", func(d *Document) { d.Speeds = []float64{1} }, nil},
 		{"a recording with gaps", func(d *Document) { d.Trace.Missed, d.Trace.Damaged, d.Trace.Unended = 1, 2, 3 },
 			[]string{"1 events are missing in the recording", "2 places of the recording cannot be read",
 				"3 requests had not ended, and are left out"}},

@@ -112,7 +112,7 @@ func newGateway(plan *scoring.Plan, o *Options, seed uint64) *gateway {
 	g := &gateway{plan: plan, cycle: scoring.NewCycle(seed)}
 	g.pool.Endpoints = slices.Clone(o.Endpoints)
 	for i := len(g.pool.Endpoints); i < o.Servers.Count; i++ {
-		g.pool.Endpoints = append(g.pool.Endpoints, scoring.Endpoint{Name: "server-" + strconv.Itoa(i)})
+		g.pool.Endpoints = append(g.pool.Endpoints, scoring.Endpoint{Name: serverName(i)})
 	}
 	for i := range g.pool.Endpoints {
 		e := &g.pool.Endpoints[i]
@@ -132,6 +132,9 @@ func newGateway(plan *scoring.Plan, o *Options, seed uint64) *gateway {
 	g.cycle.Pool = &g.pool
 	return g
 }
+
+// serverName is the name of a server that has none.
+func serverName(i int) string { return "server-" + strconv.Itoa(i) }
 
 func nanos(seconds float64) int64 { return epoch + int64(seconds*1e9) }
 

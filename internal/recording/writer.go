@@ -66,12 +66,14 @@ type Writer struct {
 	item   []byte
 	frame  bytes.Buffer
 	deflat *flate.Writer
-	// blocks are the frame's blocks by chain and hash.
+	// blocks are the numbers of the frame's blocks.
 	blocks map[blockKey]uint64
 	names  map[nameKey]struct{}
 }
 
-type blockKey struct{ chain, hash uint64 }
+// blockKey is a block of a chain and the number of the one that it follows, 0 for none: where prompts are cut into
+// several chains behind each other, or into what is no chain, a block does not tell what is before it.
+type blockKey struct{ chain, follows, hash uint64 }
 
 type nameKey struct {
 	kind journal.NameKind
@@ -133,18 +135,20 @@ func (w *Writer) add(kind byte, content []byte) {
 }
 
 func (w *Writer) chain(dst []byte, c *journal.Chain) []byte {
-	known, reference := len(c.Blocks), uint64(0)
-	for ; known > 0; known-- {
-		if n, ok := w.blocks[blockKey{c.ID, c.Blocks[known-1]}]; ok {
-			reference = n
+	known, reference := 0, uint64(0)
+	for ; known < len(c.Blocks); known++ {
+		n, ok := w.blocks[blockKey{c.ID, reference, c.Blocks[known]}]
+		if !ok {
 			break
 		}
+		reference = n
 	}
 	dst = binary.LittleEndian.AppendUint64(dst, c.ID)
 	dst = binary.AppendUvarint(dst, reference)
 	dst = binary.AppendUvarint(dst, uint64(len(c.Blocks)-known))
 	for _, hash := range c.Blocks[known:] {
-		w.blocks[blockKey{c.ID, hash}] = uint64(len(w.blocks) + 1)
+		n := uint64(len(w.blocks) + 1)
+		w.blocks[blockKey{c.ID, reference, hash}], reference = n, n
 		dst = binary.LittleEndian.AppendUint64(dst, w.salt.of(hash))
 	}
 	return dst

@@ -194,7 +194,7 @@ func (r *recorder) completed(e *journal.Event) {
 		q.Recorded.Cached, q.Recorded.CachedKnown = int(e.CachedTokens), true
 	}
 	if e.UsageReported {
-		q.Input = int(e.InputTokens)
+		q.Input, q.Recorded.UsageKnown = int(e.InputTokens), true
 	}
 	if e.PromptBytes > 0 {
 		q.Prompt.Bytes = max(q.Prompt.Bytes, int(e.PromptBytes))

@@ -44,6 +44,8 @@ type Recorded struct {
 	TTFT, Duration float64
 	// Cut is set where the answer did not come to its end.
 	Cut bool
+	// UsageKnown says whether the server told the tokens of prompt and answer.
+	UsageKnown bool
 	// Cached is how many tokens of the prompt the server found in its cache; CachedKnown says whether it told.
 	Cached      int
 	CachedKnown bool

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/pintle-dev/pintle/journal"
 )
 
 // Servers says what the simulated servers are like. Fields are called as the flags of pintle sim.
@@ -63,6 +65,23 @@ type request struct {
 	model, user uint64
 	streamed    bool
 	bytes       uint32
+	// tellsUsage and tellsCached say what servers report of its tokens.
+	tellsUsage, tellsCached bool
+}
+
+// requestOf makes a trace's request one for a server with blocks of so many tokens.
+func requestOf(r *Request, blockTokens int) *request {
+	q := &request{units: r.Prompt.Blocks, answer: r.Answer, input: max(r.Input, 1), output: max(r.Output, 1),
+		size: blockTokens, tellsUsage: true, tellsCached: true}
+	if was := r.Recorded; was != nil {
+		q.tellsUsage, q.tellsCached = was.UsageKnown, was.CachedKnown
+	}
+	perByte := float64(q.input) / float64(max(r.Prompt.Bytes, 1))
+	q.ends = make([]int, len(q.units))
+	for i := range q.ends {
+		q.ends[i] = int(float64(min((i+1)*r.Prompt.UnitBytes, r.Prompt.Bytes)) * perByte)
+	}
+	return q
 }
 
 // blocks is how many blocks the request takes with its whole answer.
@@ -88,6 +107,19 @@ func (r *request) answerBlocks() int {
 // found is how many tokens of the prompt are in so many leading units, at least one. One token at least is computed:
 // the first of the answer comes from it.
 func (r *request) found(units int) int { return min(r.ends[units-1], r.input-1) / r.size * r.size }
+
+// report adds to a completion what is known of the request's tokens, which of a stream without usage are its events.
+func (r *request) report(e *journal.Event) {
+	if r.tellsUsage {
+		e.UsageReported, e.InputTokens, e.PromptBytes = true, uint32(r.input), r.bytes
+	}
+	if r.tellsUsage || r.streamed {
+		e.OutputTokens = uint32(r.output)
+	}
+	if r.tellsCached {
+		e.CachedReported, e.CachedTokens = true, uint32(r.cached)
+	}
+}
 
 // watcher is told what servers do.
 type watcher interface {

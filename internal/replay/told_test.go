@@ -36,6 +36,37 @@ func TestToldOfRequests(t *testing.T) {
 	}
 }
 
+// TestToldAsRecorded: of a recording's requests servers tell as much in a replay as they told then.
+func TestToldAsRecorded(t *testing.T) {
+	const input, output = 100, 7
+	for _, test := range []struct {
+		name           string
+		recorded       *Recorded
+		stream         bool
+		usage, cached  bool
+		inputs, output uint32
+	}{
+		{"no recording", nil, true, true, true, input, output},
+		{"all", &Recorded{UsageKnown: true, CachedKnown: true}, true, true, true, input, output},
+		{"nothing of caches", &Recorded{UsageKnown: true}, true, true, false, input, output},
+		{"nothing, of a stream", &Recorded{}, true, false, false, 0, output},
+		{"nothing, of a whole answer", &Recorded{}, false, false, false, 0, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			requests := []Request{{Model: "m", Input: input, Output: output, Stream: test.stream,
+				Prompt: uniquePrompt(1, input), Recorded: test.recorded}}
+			run(t, random, requests, Options{Servers: DefaultServers(), Events: func(e *journal.Event) {
+				if e.Kind == journal.Completion && (e.UsageReported != test.usage || e.CachedReported != test.cached ||
+					e.InputTokens != test.inputs || e.OutputTokens != test.output || (e.PromptBytes > 0) != test.usage) {
+					t.Errorf("got usage %v, cached %v, %d tokens in of %d bytes and %d out, want %v, %v, %d and %d",
+						e.UsageReported, e.CachedReported, e.InputTokens, e.PromptBytes, e.OutputTokens, test.usage,
+						test.cached, test.inputs, test.output)
+				}
+			}})
+		})
+	}
+}
+
 // TestLengthsAreLearnt: how many tokens a model makes of a text is learnt from what servers report, so that what is
 // believed to be cached is what is.
 func TestLengthsAreLearnt(t *testing.T) {

@@ -230,18 +230,6 @@ func (w *world) send(r *Request, sample *Sample) {
 	w.servers[picked[0].Index].send(q)
 }
 
-// requestOf makes a trace's request one for a server with blocks of so many tokens.
-func requestOf(r *Request, blockTokens int) *request {
-	q := &request{units: r.Prompt.Blocks, answer: r.Answer, input: max(r.Input, 1), output: max(r.Output, 1),
-		size: blockTokens}
-	perByte := float64(q.input) / float64(max(r.Prompt.Bytes, 1))
-	q.ends = make([]int, len(q.units))
-	for i := range q.ends {
-		q.ends[i] = int(float64(min((i+1)*r.Prompt.UnitBytes, r.Prompt.Bytes)) * perByte)
-	}
-	return q
-}
-
 // completion is an event of a request that a server has. It repeats what the decision said of the request, as the
 // filter's do.
 func (w *world) completion(kind journal.Kind, s *server, r *request) *journal.Event {
@@ -277,9 +265,8 @@ func (w *world) ended(s *server, r *request) {
 		r.sample.TPOT = (s.now - r.first) / float64(r.output-1)
 	}
 	e := w.completion(journal.Completion, s, r)
-	e.InputTokens, e.OutputTokens, e.CachedTokens = uint32(r.input), uint32(r.output), uint32(r.cached)
-	e.UsageReported, e.CachedReported, e.Ended, e.PromptBytes = true, true, journal.EndedWhole, r.bytes
-	e.DurationMicros = micros(r.sample.Whole)
+	e.Ended, e.DurationMicros = journal.EndedWhole, micros(r.sample.Whole)
+	r.report(e)
 	w.apply(r.gateway, e)
 }
 

@@ -56,8 +56,8 @@ func TestRecordedPrompts(t *testing.T) {
 			{ID: scoring.MediaChainID(), Blocks: []uint64{9}}}, 1000, 256, 3},
 		{"images alone", 1000, []journal.Chain{{ID: scoring.MediaChainID(), Blocks: []uint64{9}}}, 1000, 0, 0},
 		{"a chain that nobody knows", 1000, []journal.Chain{{ID: 1 << 60, Blocks: []uint64{1, 2, 3, 4}}}, 1000, 250, 4},
-		{"blocks that grow", 1000, []journal.Chain{chain(state.Chain{BlockBytes: 100, DoubleEvery: 2}, 1, 2, 3, 4)},
-			1000, 100, 6},
+		{"blocks that grow", 1000, []journal.Chain{chain(state.Chain{BlockBytes: 100, DoubleEvery: 2}, mix(1), mix(2),
+			mix(3), mix(4))}, 1000, 100, 6},
 		{"without its length", 0, []journal.Chain{chain(state.Chain{BlockBytes: 256}, 1, 2)}, 512, 256, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -65,6 +65,10 @@ func TestRecordedPrompts(t *testing.T) {
 			if got.Bytes != tc.wantBytes || got.UnitBytes != tc.unit || len(got.Blocks) != tc.blocks {
 				t.Errorf("got %d bytes by %d blocks of %d, want %d by %d of %d", got.Bytes, len(got.Blocks),
 					got.UnitBytes, tc.wantBytes, tc.blocks, tc.unit)
+			}
+			slices.Sort(got.Blocks)
+			if different := len(slices.Compact(got.Blocks)); different != tc.blocks {
+				t.Errorf("got %d different blocks, want %d", different, tc.blocks)
 			}
 		})
 	}
@@ -182,6 +186,28 @@ func TestRecordedFailures(t *testing.T) {
 				t.Errorf("got %v, want one %s", trace.Failed, test.want)
 			}
 		})
+	}
+}
+
+// TestDamagedRecording: a trace says in how many places its recording cannot be read.
+func TestDamagedRecording(t *testing.T) {
+	var file bytes.Buffer
+	w, err := recording.NewWriter(&file, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []journal.Kind{journal.Decision, journal.Completion} {
+		e := journal.Event{Kind: kind, Time: epoch, Instance: 1, Lease: 1, Primary: 1, Status: 200}
+		if err := w.Event(&e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	file.WriteString("cut o")
+	if trace, err := Read(&file); err != nil || trace.Damaged != 1 || len(trace.Requests) != 1 {
+		t.Errorf("got %+v, %v, want one request and one damaged place", trace, err)
 	}
 }
 

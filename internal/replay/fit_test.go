@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/journal"
 )
 
 // answers are samples of one server's streams: in group n at once, groups one after another, each answer of so many
@@ -65,6 +67,27 @@ func TestConcurrency(t *testing.T) {
 	for i, want := range []float64{1, 2, 1.5, 2, 1, 1} {
 		if got := concurrency(samples)[i]; !(math.Abs(got-want) <= 1e-9) {
 			t.Errorf("sample %d: %v at once, want %v", i, got, want)
+		}
+	}
+}
+
+// TestFitLeavesFlags: what a flag gives stays, and is not said to be fitted.
+func TestFitLeavesFlags(t *testing.T) {
+	trace := answered(t, always, func(int, *journal.Event) {})
+	for _, test := range []struct{ flag, said string }{
+		{"prefill-tokens-per-second", "pace, slowdown"}, {"time-per-output-token", "prefill, slowdown"},
+		{"batch-slowdown", "prefill, pace"}, {"num-blocks", "prefill, pace, slowdown"},
+	} {
+		given, fitted := DefaultServers(), DefaultServers()
+		said := trace.Fit(&fitted, func(flag string) bool { return flag == test.flag })
+		stays := map[string]bool{
+			"prefill-tokens-per-second": fitted.PrefillTokensPerSecond == given.PrefillTokensPerSecond,
+			"time-per-output-token":     fitted.TimePerOutputToken == given.TimePerOutputToken,
+			"batch-slowdown":            fitted.BatchSlowdown == given.BatchSlowdown,
+			"num-blocks":                fitted.Blocks == given.Blocks,
+		}
+		if want := "fitted from the recording: " + test.said; !stays[test.flag] || said != want {
+			t.Errorf("-%s stays %v, and it says %q; want it to stay, and %q", test.flag, stays[test.flag], said, want)
 		}
 	}
 }

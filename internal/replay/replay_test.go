@@ -133,10 +133,14 @@ func TestReadMistakes(t *testing.T) {
 		{"no timestamp", `{"input_length": 1}`, "request 1: timestamp is missing"},
 		{"no tokens", `{"timestamp": 0, "output_length": 1}`, "request 1: input_length is missing"},
 		{"negative", `{"timestamp": 0, "input_length": -1}`, "request 1: -1 tokens in"},
+		{"too many tokens", `{"timestamp": 0, "input_length": 16777217}`, "request 1: 16777217 tokens in"},
+		{"too many tokens out", `{"timestamp": 0, "input_length": 1, "output_length": 16777217}`,
+			"request 1: 1 tokens in and 16777217 out; want 0 to 16777216"},
 		{"blocks of another length", `{"timestamp": 0, "input_length": 600, "hash_ids": [1, 2, 3, 4, 5]}`,
 			"request 1: hash_ids has 5 blocks for 600 tokens; want one for each 512"},
 		{"cut", `{"timestamp": 0, "input_length": 1}` + "\n" + `{"timesta`, "request 2: unexpected EOF"},
 		{"columns", "TIMESTAMP,A,B\n", "line 1"},
+		{"too few columns", "TIMESTAMP\n", "line 1"},
 		{"number", "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-01-01 00:00:00.0,x,1\n", "line 2"},
 		{"no rows", "TIMESTAMP,ContextTokens,GeneratedTokens\n", "has no requests"},
 	} {
@@ -179,6 +183,10 @@ func TestAppendChain(t *testing.T) {
 		if got := a.AppendChain(nil, "m", chain, 1); len(got) != 1 {
 			t.Errorf("%d blocks, want at most 1", len(got))
 		}
+	}
+	begun := Prompt{Bytes: 5000, UnitBytes: 2048, Blocks: []uint64{1}} // nothing is known of the rest
+	if got := begun.AppendChain(nil, "m", state.Chain{BlockBytes: 512}, 1000); len(got) != 4 {
+		t.Errorf("%d blocks of a prompt of which 2048 bytes are known, want 4", len(got))
 	}
 	if got := a.AppendChain(nil, "m", state.Chain{BlockBytes: 64, Leading: true}, 1); got[0] == a.AppendChain(nil, "m",
 		state.Chain{BlockBytes: 64}, 1)[0] {
@@ -259,26 +267,6 @@ func TestRunIsRepeatable(t *testing.T) {
 	shipped := Summarise("", run(t, `{}`, trace.Requests, o), o.Servers.Count, Limits{})
 	if r := Summarise("", a, o.Servers.Count, Limits{}); !(shipped.Hits > r.Hits) || !(shipped.Predicted > 0) {
 		t.Errorf("hits %v with prefixes, %v at random", shipped.Hits, r.Hits)
-	}
-}
-
-func TestSummarise(t *testing.T) {
-	samples := []Sample{
-		{At: 10, TTFT: .1, TPOT: .01, Whole: 1, Input: 100, Cached: 50, Predicted: 60},
-		{At: 11, TTFT: .9, TPOT: .01, Whole: 2, Input: 100, Server: 1},
-		{At: 12, TTFT: .1, TPOT: .09, Whole: 3, Input: 100},
-		{At: 20, Server: -1, Refused: "shed"},
-	}
-	r := Summarise("x", samples, 2, Limits{TTFT: .5, TPOT: .05})
-	if r.Requests != 4 || r.Good != .25 || r.GoodPerSecond != .1 || r.Refusals["shed"] != 1 ||
-		!(math.Abs(r.Hits-50./300) <= 1e-9) ||
-		!(math.Abs(r.Predicted-.2) <= 1e-9) || !(math.Abs(r.Imbalance-4./3) <= 1e-9) ||
-		r.TTFT.P50 != .1 || r.TTFT.P99 != .9 ||
-		r.Whole.Mean != 2 {
-		t.Errorf("%+v", r)
-	}
-	if empty := Summarise("x", nil, 2, Limits{}); !math.IsNaN(empty.Hits) || !math.IsNaN(empty.TTFT.P50) {
-		t.Errorf("%+v", empty)
 	}
 }
 

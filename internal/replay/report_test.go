@@ -1,9 +1,37 @@
 package replay
 
 import (
+	"math"
 	"testing"
 	"time"
 )
+
+// TestSummarise: of all requests those are good that were answered within the limits, times and tokens are those of
+// answers of which they are known.
+func TestSummarise(t *testing.T) {
+	samples := []Sample{
+		{At: 10, TTFT: .1, TPOT: .01, Whole: 1, Input: 100, Cached: 50, Predicted: 60},
+		{At: 11, TTFT: .9, TPOT: .01, Whole: 2, Input: 100, Server: 1},
+		{At: 12, TTFT: .1, TPOT: .09, Whole: 3, Input: 100},
+		{At: 13, TTFT: .5, Whole: 2}, // of one token, just in time
+		{At: 14, TTFT: .1, TPOT: .05, Whole: 2, Server: 1},
+		{At: 20, Server: -1, Refused: "shed"},
+	}
+	r := Summarise("x", samples, 2, Limits{TTFT: .5, TPOT: .05})
+	if r.Requests != 6 || r.Good != .5 || r.GoodPerSecond != .3 || r.Refusals["shed"] != 1 ||
+		!(math.Abs(r.Hits-50./300) <= 1e-9) ||
+		!(math.Abs(r.Predicted-.2) <= 1e-9) || !(math.Abs(r.Imbalance-6./5) <= 1e-9) ||
+		r.TTFT.P50 != .1 || r.TTFT.P99 != .9 || r.TPOT.P50 != .01 || !(math.Abs(r.TPOT.Mean-.04) <= 1e-9) ||
+		r.Whole.Mean != 2 {
+		t.Errorf("%+v", r)
+	}
+	if empty := Summarise("x", nil, 2, Limits{}); !math.IsNaN(empty.Hits) || !math.IsNaN(empty.TTFT.P50) {
+		t.Errorf("%+v", empty)
+	}
+	if one := Summarise("x", samples[:1], 2, Limits{}); one.GoodPerSecond != 1 {
+		t.Errorf("%v good answers a second are told of one request, want 1", one.GoodPerSecond)
+	}
+}
 
 // TestQuantiles: percentiles are those of the nearest rank, in the page's plots, too.
 func TestQuantiles(t *testing.T) {

@@ -36,6 +36,19 @@ func TestToldOfRequests(t *testing.T) {
 	}
 }
 
+// TestLimitOfTokens: the limit of tokens that a request of a trace has is what its answer has.
+func TestLimitOfTokens(t *testing.T) {
+	const config = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig", "plugins": [
+		{"type": "inflight-load-producer", "parameters": {"addEstimatedOutputTokens": true}},
+		{"type": "token-load-scorer"}]}`
+	requests := []Request{{Model: "m", Input: 100, Output: 7, Stream: true, Prompt: uniquePrompt(1, 100)}}
+	run(t, config, requests, Options{Servers: DefaultServers(), Events: func(e *journal.Event) {
+		if e.Kind == journal.Decision && e.PrimaryLoad != 107 {
+			t.Errorf("the server is believed to have %d tokens to do, want 107", e.PrimaryLoad)
+		}
+	}})
+}
+
 // TestToldAsRecorded: of a recording's requests servers tell as much in a replay as they told then.
 func TestToldAsRecorded(t *testing.T) {
 	const input, output = 100, 7
@@ -138,6 +151,12 @@ func TestGatewaysKnowTheTime(t *testing.T) {
 				g.pool.State.Expire(nanos(later))
 				if got := g.pool.State.Latency.TTFT.Count(0); got != requests {
 					t.Errorf("gateway %d knows of %d answers of the last minute, want %d", i, got, requests)
+				}
+			}
+			w.send(&Request{Model: "m", Input: 10, Output: 1}, &Sample{At: 2 * later})
+			for i, g := range w.gateways {
+				if got := g.pool.State.Latency.TTFT.Count(0); got != 0 {
+					t.Errorf("gateway %d knows of %d answers when a request comes a minute later, want none", i, got)
 				}
 			}
 		})

@@ -39,7 +39,24 @@ func (t *Trace) Fit(s *Servers, fixed func(flag string) bool) string {
 	if len(found) > 0 {
 		told = "fitted from the recording: " + strings.Join(found, ", ")
 	}
-	return told + t.tooFew()
+	return told + t.tooFew() + t.uncached(s)
+}
+
+// uncached says where servers told of their caches that nothing was found there, as with prefix caching off, and the
+// replay's find something.
+func (t *Trace) uncached(s *Servers) string {
+	known := 0
+	for i := range t.Requests {
+		if r := t.Requests[i].Recorded; r.Cached > 0 {
+			return ""
+		} else if r.CachedKnown {
+			known++
+		}
+	}
+	if known < enoughSamples || t.cachedWith(s, s.Blocks) == 0 {
+		return ""
+	}
+	return "; the recorded servers found nothing cached, and those of the replay do"
 }
 
 // tooFew says what there are too few of to tell how fast servers are. The times of answers that are no streams, which

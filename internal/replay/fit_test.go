@@ -143,6 +143,43 @@ func TestFitCacheOfAll(t *testing.T) {
 	}
 }
 
+// TestFitOfNoCache: where servers told that nothing was cached no size is fitted, and it is said that a replay's servers
+// do keep prompts, if these come again.
+func TestFitOfNoCache(t *testing.T) {
+	const says = "; the recorded servers found nothing cached, and those of the replay do"
+	for _, test := range []struct {
+		name         string
+		requests     int
+		again, known bool
+		cached       int
+		says         bool
+	}{
+		{"prompts that come again", 20, true, true, 0, true},
+		{"other prompts", 20, false, true, 0, false},
+		{"something was cached", 20, true, true, 16, false},
+		{"nobody told", 20, true, false, 0, false},
+		{"too few told", 19, true, true, 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			trace := &Trace{Endpoints: []string{"a"}}
+			for i := range test.requests {
+				prompt := uniquePrompt(1, 1024)
+				if !test.again {
+					prompt = uniquePrompt(uint64(i), 1024)
+				}
+				trace.Requests = append(trace.Requests, Request{At: float64(i), Input: 1024, Output: 1, Prompt: prompt,
+					Recorded: &Recorded{CachedKnown: test.known, Cached: test.cached}})
+			}
+			servers := DefaultServers()
+			said := trace.Fit(&servers, func(string) bool { return false })
+			if strings.HasSuffix(said, says) != test.says || servers.Blocks != DefaultServers().Blocks && test.cached == 0 {
+				t.Errorf("%d blocks are fitted, and it says %q; want it to say %q: %v", servers.Blocks, said, says,
+					test.says)
+			}
+		})
+	}
+}
+
 // TestFitRoom: what servers have answered they had room for, whatever is known of their caches.
 func TestFitRoom(t *testing.T) {
 	const input, output = 8000, 16

@@ -33,8 +33,8 @@ type Reader struct {
 	event journal.Event
 	// blocks are those of the frame, from number 1 on.
 	blocks []block
-	// Damaged counts the places where something that is no frame had to be passed over; a frame that is cut short at
-	// the end is one.
+	// Damaged counts the places where something that is no frame had to be passed over, a frame that is cut short at
+	// the end among them, and events that cannot be read.
 	Damaged int
 	offset  int
 }
@@ -90,7 +90,9 @@ func (r *Reader) parse() (item Item, ok bool) {
 	r.offset += 1 + n + int(length)
 	switch kind {
 	case itemEvent:
-		item.Event, ok = r.parseEvent(content)
+		if item.Event, ok = r.parseEvent(content); !ok {
+			r.Damaged++
+		}
 	case itemName:
 		const head = 9
 		if ok = len(content) > head; ok {

@@ -106,7 +106,8 @@ func (o *options) replay(ctx context.Context, requests []replay.Request) (all []
 // scrapeEvery is how often the sidecar reads metrics, in seconds.
 const scrapeEvery = 0.05
 
-// requests are those of the piece, from 0 on. All are streams, as they are asked for.
+// requests are those of the piece, from 0 on. All are streams, as they are asked for, of which servers tell all tokens,
+// whatever a recording's told.
 func (o *options) requests() ([]replay.Request, error) {
 	all := live.MadeUp(o.seconds)
 	if o.trace != "" {
@@ -128,6 +129,7 @@ func (o *options) requests() ([]replay.Request, error) {
 		}
 		r.At = (r.At - o.from) / o.scale
 		r.Model, r.Output, r.Stream = model, max(r.Output, 1), true
+		r.Recorded = nil
 		piece = append(piece, r)
 	}
 	slices.SortStableFunc(piece, func(a, b replay.Request) int { return cmp.Compare(a.At, b.At) })

@@ -33,8 +33,8 @@ func TestRequestsOfARecording(t *testing.T) {
 	}
 	o := options{trace: path, seconds: 1, speed: 1, scale: 1, seeds: 1, servers: replay.DefaultServers()}
 	requests, err := o.requests()
-	if err != nil || len(requests) != 1 {
-		t.Fatalf("got %d requests, %v, want one", len(requests), err)
+	if err != nil || len(requests) != 1 || requests[0].Recorded != nil {
+		t.Fatalf("got %+v, %v, want one request, of which nothing is known to have become", requests, err)
 	}
 	all, err := o.replay(t.Context(), requests)
 	if err != nil || math.IsNaN(all[0].TTFT.P50) {

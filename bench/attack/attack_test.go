@@ -46,8 +46,8 @@ func TestShippedConfig(t *testing.T) {
 	}
 }
 
-// TestOthersRepeatNothing: however long an attack takes, the well-behaved have requests enough for all of the round, and
-// no two that no server has seen are the same.
+// TestOthersRepeatNothing: however long an attack takes, the well-behaved have requests enough for all of the round,
+// and no two that no server has seen are the same.
 func TestOthersRepeatNothing(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -56,7 +56,8 @@ func TestOthersRepeatNothing(t *testing.T) {
 	}{{"short", 6, 4 * time.Second}, {"usual", 24, 15 * time.Second}, {"long", 6, time.Minute}} {
 		t.Run(test.name, func(t *testing.T) {
 			requests := newOthers(test.warmth, test.duration).requests
-			if least := test.warmth*groups + int(3*rate*test.duration.Seconds()); len(requests) < least+3*coldEvery {
+			least := test.warmth*groups + int(3*rate*test.duration.Seconds())
+			if len(requests) < least+3*coldEvery {
 				t.Errorf("got %d requests, want %d and some more", len(requests), least)
 			}
 			seen := map[string]bool{}

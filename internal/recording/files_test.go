@@ -58,7 +58,8 @@ func TestFilesInARow(t *testing.T) {
 		{"the first is cut short", [][]byte{file[:len(file)-5], file}, 191, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if c := readAll(t, slices.Concat(test.files...)); len(c.events) != test.events || c.damaged != test.damaged {
+			c := readAll(t, slices.Concat(test.files...))
+			if len(c.events) != test.events || c.damaged != test.damaged {
 				t.Errorf("got %d events and %d damaged places, want %d and %d", len(c.events), c.damaged, test.events,
 					test.damaged)
 			}

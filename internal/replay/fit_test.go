@@ -143,8 +143,8 @@ func TestFitCacheOfAll(t *testing.T) {
 	}
 }
 
-// TestFitOfNoCache: where servers told that nothing was cached no size is fitted, and it is said that a replay's servers
-// do keep prompts, if these come again.
+// TestFitOfNoCache: where servers told that nothing was cached no size is fitted, and it is said that a replay's
+// servers do keep prompts, if these come again.
 func TestFitOfNoCache(t *testing.T) {
 	const says = "; the recorded servers found nothing cached, and those of the replay do"
 	for _, test := range []struct {
@@ -172,7 +172,8 @@ func TestFitOfNoCache(t *testing.T) {
 			}
 			servers := DefaultServers()
 			said := trace.Fit(&servers, func(string) bool { return false })
-			if strings.HasSuffix(said, says) != test.says || servers.Blocks != DefaultServers().Blocks && test.cached == 0 {
+			stays := servers.Blocks == DefaultServers().Blocks
+			if strings.HasSuffix(said, says) != test.says || !stays && test.cached == 0 {
 				t.Errorf("%d blocks are fitted, and it says %q; want it to say %q: %v", servers.Blocks, said, says,
 					test.says)
 			}

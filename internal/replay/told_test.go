@@ -70,7 +70,8 @@ func TestToldAsRecorded(t *testing.T) {
 				Prompt: uniquePrompt(1, input), Recorded: test.recorded}}
 			run(t, random, requests, Options{Servers: DefaultServers(), Events: func(e *journal.Event) {
 				if e.Kind == journal.Completion && (e.UsageReported != test.usage || e.CachedReported != test.cached ||
-					e.InputTokens != test.inputs || e.OutputTokens != test.output || (e.PromptBytes > 0) != test.usage) {
+					e.InputTokens != test.inputs || e.OutputTokens != test.output ||
+					(e.PromptBytes > 0) != test.usage) {
 					t.Errorf("got usage %v, cached %v, %d tokens in of %d bytes and %d out, want %v, %v, %d and %d",
 						e.UsageReported, e.CachedReported, e.InputTokens, e.PromptBytes, e.OutputTokens, test.usage,
 						test.cached, test.inputs, test.output)

@@ -85,3 +85,24 @@ func TestNoTimeForTokens(t *testing.T) {
 		t.Errorf("got %+v, want the whole answer after a second", s)
 	}
 }
+
+// TestHardlyAnyTimeForTokens: an answer ends in one step, however short its tokens are beside the time that has passed.
+func TestHardlyAnyTimeForTokens(t *testing.T) {
+	for _, token := range []time.Duration{time.Nanosecond, time.Microsecond, time.Millisecond} {
+		like := DefaultServers()
+		like.TimePerOutputToken = token
+		s := newServer(0, &like, unheard{})
+		for range 200 {
+			s.advance(s.now + 34.1)
+			s.send(&request{input: 100, output: 100, size: 16})
+			steps := 0
+			for ; steps < 10 && s.running() > 0; steps++ {
+				s.step(s.next())
+			}
+			if steps != 2 {
+				t.Fatalf("%v a token, after %v s: %d steps, want one to the first token and one to the end", token,
+					s.now, steps)
+			}
+		}
+	}
+}

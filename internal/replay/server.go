@@ -185,14 +185,19 @@ func (s *server) advance(t float64) {
 		if at > t {
 			break
 		}
-		s.pass(at)
-		if s.prefills.len() > 0 && at >= s.laneEnds {
-			s.prefilled()
-		}
-		s.finish()
-		s.admit()
+		s.step(at)
 	}
 	s.pass(t)
+}
+
+// step lets happen what does at a time.
+func (s *server) step(at float64) {
+	s.pass(at)
+	if s.prefills.len() > 0 && at >= s.laneEnds {
+		s.prefilled()
+	}
+	s.finish()
+	s.admit()
 }
 
 func (s *server) pass(t float64) {
@@ -228,7 +233,11 @@ func (s *server) prefillTime(r *request) float64 {
 }
 
 func (s *server) finish() {
-	const nothing = 1e-6
+	// A float64 has some 15 digits: where tokens take next to no time, no time is so short that none is left.
+	nothing := 1e-6
+	if pace := s.pace(); !math.IsInf(pace, 1) {
+		nothing = max(nothing, 1e-15*(s.progress+pace*s.now))
+	}
 	kept := s.decoding[:0]
 	for _, r := range s.decoding {
 		if r.doneAt <= s.progress+nothing {

@@ -133,26 +133,24 @@ func sidecarTimes(all []*variant) (times []time.Duration, err error) {
 }
 
 // compared are the variants that are asked for, and what the others are held against.
-func compared(o options) (all []*variant, base string, err error) {
+func compared(o options) (all []*variant, base string) {
 	switch {
 	case o.journal:
-		return journalVariants(o.module), "that with the journal off", nil
+		return journalVariants(o.module), "that with the journal off"
 	case o.follow:
-		return followVariants(o.module), "that whose journal is not followed", nil
+		return followVariants(o.module), "that whose journal is not followed"
 	case o.replicate:
-		return replicateVariants(o.module), "that which is followed and shares nothing", nil
+		return replicateVariants(o.module), "that which is followed and shares nothing"
 	case o.store:
-		all, err = storeVariants(o)
-		return all, "that without the store", err
+		return storeVariants(o), "that without the store"
 	case o.salts:
-		all, err = saltVariants(o)
-		return all, "that without salts", err
+		return saltVariants(o), "that without salts"
 	}
 	all = variants(o.module, o.compare)
 	if o.bare {
 		all = bareVariants(all)
 	}
-	return all, "plain Envoy's", nil
+	return all, "plain Envoy's"
 }
 
 // requestConnections is the load of wrk -t1 -c8.
@@ -160,12 +158,10 @@ const requestConnections = 8
 
 // runRequests compares requests that are answered as soon as they are read.
 func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer, progress func(string)) error {
-	all, base, err := compared(o)
-	if err != nil {
-		return err
-	}
+	all, base := compared(o)
 	var other *elsewhere
 	if o.replicate {
+		var err error
 		if other, err = newElsewhere(st.Dir, o.elsewhere); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -56,34 +55,24 @@ func followVariants(module string) []*variant {
 }
 
 // storeVariants are the shipped configuration, and the same with responses-store.
-func storeVariants(o options) ([]*variant, error) {
-	all, err := withAndWithout(o, "stored", map[string]any{"type": "responses-store"})
-	if err == nil {
-		all[1].stored, all[1].redis = true, o.redis
-	}
-	return all, err
+func storeVariants(o options) []*variant {
+	all := withAndWithout(o, "stored", shipped.With(map[string]any{"type": "responses-store"}, "prepareDataPlugins"))
+	all[1].stored, all[1].redis = true, o.redis
+	return all
 }
 
 // saltVariants are the shipped configuration, and the same with tenant-cache-salt.
-func saltVariants(o options) ([]*variant, error) {
-	return withAndWithout(o, "salted", map[string]any{"type": "tenant-cache-salt",
-		"parameters": map[string]any{"tenantHeader": "x-team", "secret": "a secret of some length"}})
+func saltVariants(o options) []*variant {
+	return withAndWithout(o, "salted", shipped.With(map[string]any{"type": "tenant-cache-salt",
+		"parameters": map[string]any{"tenantHeader": "x-team", "secret": "a secret of some length"}}))
 }
 
-// withAndWithout are the shipped configuration, and the same with a further plug-in, by a name.
-func withAndWithout(o options, name string, plugin map[string]any) ([]*variant, error) {
-	var document map[string]any
-	if err := json.Unmarshal([]byte(shipped.JSON()), &document); err != nil {
-		return nil, err
-	}
-	plugins, _ := document["plugins"].([]any)
-	document["plugins"] = append(plugins, plugin)
-	document["featureGates"] = []string{"prepareDataPlugins"}
-	with, err := json.Marshal(document)
+// withAndWithout are the shipped configuration, and the one with something more, by a name.
+func withAndWithout(o options, name, document string) []*variant {
 	return []*variant{
 		{name: "without", hold: "pause", module: o.module, document: shipped.JSON(), alone: true},
-		{name: name, hold: "pause", module: o.module, document: string(with), alone: true},
-	}, err
+		{name: name, hold: "pause", module: o.module, document: document, alone: true},
+	}
 }
 
 // variants are the Envoy without Pintle, one for each way to hold with the module, and one with pause for each further

@@ -14,10 +14,13 @@ import (
 const saltSecret = "a secret of some length"
 
 // salted is a plug-in that keeps teams apart in the servers' caches, and knows the secret by one of two keys.
-func salted(key, value string) map[string]any {
+func salted(key, value string) map[string]any { return saltedBy("x-team", key, value) }
+
+// saltedBy is salted by another header that names the team.
+func saltedBy(header, key, value string) map[string]any {
 	plugin := alone("queue-scorer")
 	plugin["config"] = map[string]any{"plugins": []map[string]any{{"type": "queue-scorer"},
-		{"type": "tenant-cache-salt", "parameters": map[string]any{"tenantHeader": "x-team", key: value}}}}
+		{"type": "tenant-cache-salt", "parameters": map[string]any{"tenantHeader": header, key: value}}}}
 	return plugin
 }
 
@@ -87,6 +90,8 @@ func TestTeamsShareNoCache(t *testing.T) {
 			plugin, environment := salted("secretEnv", secretEnv), map[string]string{secretEnv: saltSecret}
 			envoy, err := harness.Start(cell, []string{server.Address},
 				&harness.Listener{Name: "salted", Plugin: plugin, Environment: environment},
+				&harness.Listener{Name: "hosts", Plugin: saltedBy("Host", "secretEnv", secretEnv),
+					Environment: environment},
 				&harness.Listener{Name: "requests", Plugin: alone("queue-scorer"), Environment: environment},
 				&harness.Listener{Name: "ingest", Plugin: plugin, Environment: environment, Ingest: true})
 			if err != nil {
@@ -102,6 +107,7 @@ func TestTeamsShareNoCache(t *testing.T) {
 				request := harness.Request(t, http.MethodPost, envoy.URL(listener, chatPath), body, false)
 				if team != "" {
 					request.Header.Set("X-Team", team)
+					request.Host = team + ".example"
 				}
 				return cachedTokens(t, harness.Send(t, harness.Client(t, false), request).Body)
 			}
@@ -118,6 +124,9 @@ func TestTeamsShareNoCache(t *testing.T) {
 				{"the same team, with a salt of its own", "salted", "team-a", `,"cache_salt":"mine"`, false},
 				{"and once more", "salted", "team-a", `,"cache_salt":"mine"`, true},
 				{"anybody without the plug-in", "requests", "team-b", "", true},
+				{"a team by its host", "hosts", "team-a", "", false},
+				{"the same host", "hosts", "team-a", "", true},
+				{"another host", "hosts", "team-b", "", false},
 			} {
 				if got := cached(tc.listener, tc.team, tc.more); (got > 0) != tc.found {
 					t.Errorf("%s: %d tokens found cached, want some: %v", tc.name, got, tc.found)

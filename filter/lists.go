@@ -36,7 +36,7 @@ func (k *keptLists) keep(former, endpoints []scoring.Endpoint) {
 	for i := range endpoints {
 		to := &endpoints[i]
 		if at, ok := places[to.Name]; ok && len(to.Models) == 0 && former[at].Address == to.Address {
-			to.Models = former[at].Models
+			to.Models, to.BaseModels = former[at].Models, former[at].BaseModels
 			k.endpoints = append(k.endpoints, i)
 		}
 	}
@@ -55,7 +55,7 @@ func (p *pool) dropLists(plan *scoring.Plan, now int64) {
 		return
 	}
 	for _, i := range k.endpoints {
-		p.Endpoints[i].Models = nil
+		p.Endpoints[i].Models, p.Endpoints[i].BaseModels = nil, 0
 	}
 	*k = keptLists{endpoints: k.endpoints[:0]}
 	p.Enter()

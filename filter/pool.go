@@ -40,7 +40,8 @@ func (p *pool) takeTopology(topology *snapshot.Topology, readsModels bool) {
 	for i := range topology.Endpoints {
 		from := &topology.Endpoints[i]
 		to := &endpoints[i]
-		to.Index, to.Name, to.Address, to.Engine, to.Models = i, from.Name, from.Address, from.Engine, from.Models
+		to.Index, to.Name, to.Address, to.Engine = i, from.Name, from.Address, from.Engine
+		to.Models, to.BaseModels = from.Models, from.BaseModels
 		to.Labels = make([]scoring.Label, len(from.Labels))
 		for j, l := range from.Labels {
 			to.Labels[j] = scoring.Label(l)

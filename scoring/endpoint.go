@@ -26,6 +26,8 @@ type Endpoint struct {
 	// Models are the names that the server answers to; it gets requests for no others. Empty means unknown, and gets
 	// all.
 	Models []string
+	// BaseModels is how many of Models, the first ones, are base models; the others are LoRA adapters. 0 is unknown.
+	BaseModels int
 	// Metrics is the last sample of the server's load.
 	Metrics Metrics
 }
@@ -136,7 +138,12 @@ func (p *Pool) Enter() {
 }
 
 // ID is the endpoint's identity in the journal.
-func (p *Pool) ID(e *Endpoint) uint64 { return p.State.Endpoints.ID(e.StateIndex) }
+func (p *Pool) ID(e *Endpoint) uint64 {
+	if p.State == nil {
+		return journal.EndpointID(e.Name)
+	}
+	return p.State.Endpoints.ID(e.StateIndex)
+}
 
 // Objective is a class of requests.
 type Objective struct {

@@ -126,7 +126,7 @@ func (l *Load) Decode(payload []byte) error {
 	for i := range l.Endpoints {
 		l.Endpoints[i].Attributes = nil
 	}
-	if !r.sections(l) {
+	if !r.sections(l, nil) {
 		return ErrMalformed
 	}
 	return nil

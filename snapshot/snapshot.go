@@ -46,6 +46,8 @@ type Endpoint struct {
 	Labels []Label
 	// Models are the names that the server answers to. Empty means unknown.
 	Models []string
+	// BaseModels is how many of them, the first ones, are base models; the others are LoRA adapters. 0 is unknown.
+	BaseModels int
 }
 
 // Label is one Kubernetes label.

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"sort"
 	"unicode/utf8"
 
@@ -60,6 +61,7 @@ func (t *Topology) appendPayload(dst []byte) ([]byte, error) {
 		}
 	}
 	w.rules(t)
+	w.baseModels(t)
 	if w.failed {
 		return w.dst, ErrMalformed
 	}
@@ -86,6 +88,31 @@ func (w *writer) rules(t *Topology) {
 	}
 }
 
+// tagBaseModels is the section of a topology that tells of each endpoint how many of its models are base models.
+const tagBaseModels = 2
+
+// baseModels writes them if any endpoint's are known.
+func (w *writer) baseModels(t *Topology) {
+	known := func(e Endpoint) bool { return e.BaseModels != 0 }
+	if !slices.ContainsFunc(t.Endpoints, known) {
+		return
+	}
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, tagBaseModels)
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, uint32(2*len(t.Endpoints)))
+	for i := range t.Endpoints {
+		n := t.Endpoints[i].BaseModels
+		w.failed = w.failed || n < 0 || n > len(t.Endpoints[i].Models)
+		w.count(n)
+	}
+}
+
+func (r *reader) baseModels(t *Topology) {
+	r.failed = r.failed || len(r.left) != 2*len(t.Endpoints)
+	for i := range t.Endpoints {
+		t.Endpoints[i].BaseModels = min(int(r.uint16()), len(t.Endpoints[i].Models))
+	}
+}
+
 // DecodeTopology reads a topology record's payload. The result shares no memory with payload.
 func DecodeTopology(payload []byte) (*Topology, error) {
 	r := reader{left: payload}
@@ -101,7 +128,7 @@ func DecodeTopology(payload []byte) (*Topology, error) {
 		}
 	}
 	r.rules(t)
-	if !r.sections(nil) || !uniqueNames(t.Endpoints) {
+	if !r.sections(nil, t) || !uniqueNames(t.Endpoints) {
 		return nil, ErrMalformed
 	}
 	return t, nil
@@ -229,8 +256,8 @@ func (r *reader) uint64() uint64 {
 }
 
 // sections takes the sections with which a payload ends and reports whether all of the payload was as it must be. Those
-// that are known fill l, nil for a topology, which has none yet.
-func (r *reader) sections(l *Load) (ok bool) {
+// that are known fill l or t, of which one is nil.
+func (r *reader) sections(l *Load, t *Topology) (ok bool) {
 	for !r.failed && len(r.left) > 0 {
 		tag := r.uint32()
 		length := r.uint32()
@@ -239,10 +266,13 @@ func (r *reader) sections(l *Load) (ok bool) {
 			break
 		}
 		section := reader{left: r.take(int(length))}
-		if l != nil && tag == tagAttributes {
+		switch {
+		case l != nil && tag == tagAttributes:
 			section.attributes(l)
-			r.failed = section.failed
+		case t != nil && tag == tagBaseModels:
+			section.baseModels(t)
 		}
+		r.failed = section.failed
 	}
 	return !r.failed
 }

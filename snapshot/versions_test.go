@@ -182,3 +182,38 @@ func TestExtensionsAreVerified(t *testing.T) {
 		})
 	}
 }
+
+// TestBaseModels: what is told of base models is read as it was written, and no more of them than there are models.
+func TestBaseModels(t *testing.T) {
+	topology := sampleTopology()
+	topology.Endpoints[0].BaseModels = 1
+	load := extendedLoad()
+	load.Topology = topology.ID()
+	written := message(t, topology, load, samplePosition)
+	if want := golden(t, "v2-base-models"); !bytes.Equal(written, want) {
+		t.Errorf("got  %x\nwant %x", written, want)
+	}
+	if got, _ := decode(t, written); !reflect.DeepEqual(got, topology) {
+		t.Errorf("got %+v, want %+v", got, topology)
+	}
+	payload, err := topology.appendPayload(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := len(payload) - 2*len(topology.Endpoints)
+	payload[counts] = 9
+	models := len(topology.Endpoints[0].Models)
+	if got, err := DecodeTopology(payload); err != nil || got.Endpoints[0].BaseModels != models {
+		t.Errorf("nine base models: got %+v, %v, want as many as there are models", got, err)
+	}
+	binary.LittleEndian.PutUint32(payload[counts-4:], uint32(2*len(topology.Endpoints)-2))
+	if got, err := DecodeTopology(payload[:len(payload)-2]); err == nil {
+		t.Errorf("a number too few: got %+v, want %v", got, ErrMalformed)
+	}
+	for _, n := range []int{-1, models + 1} {
+		topology.Endpoints[0].BaseModels = n
+		if _, err := topology.appendPayload(nil); err != ErrMalformed {
+			t.Errorf("%d base models: got %v, want %v", n, err, ErrMalformed)
+		}
+	}
+}

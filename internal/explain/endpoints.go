@@ -19,6 +19,7 @@ type Fleet struct {
 	// past is of each endpoint, models of each model that the document names.
 	past   []past
 	models []past
+	bases  []int // of each endpoint, see scoring.Endpoint.BaseModels
 	// tokens is how many the prompts have, as the sidecar would say; 0 is that it does not.
 	tokens int
 }
@@ -80,6 +81,9 @@ func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
 		for _, key := range told {
 			o.Drop(key)
 		}
+		base := 0
+		o.Int("baseModels", &base, 0, math.MaxInt32)
+		fleet.bases = append(fleet.bases, base)
 		var m scoring.Metrics
 		readMetrics(o.Object("metrics"), &fleet.Pool, &m, now)
 		metrics = append(metrics, m)
@@ -124,7 +128,8 @@ func (f *Fleet) precise(plan *scoring.Plan, model string) *scoring.PreciseMatche
 func (f *Fleet) take(part *topology.Part, metrics []scoring.Metrics) {
 	for i, e := range part.Endpoints {
 		to := scoring.Endpoint{
-			Index: i, Name: e.Name, Address: e.Address, Engine: e.Engine, Models: e.Models, Metrics: metrics[i],
+			Index: i, Name: e.Name, Address: e.Address, Engine: e.Engine, Models: e.Models,
+			BaseModels: min(f.bases[i], len(e.Models)), Metrics: metrics[i],
 		}
 		for _, l := range e.Labels {
 			to.Labels = append(to.Labels, scoring.Label(l))

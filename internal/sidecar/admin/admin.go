@@ -170,6 +170,8 @@ type endpointBody struct {
 	Engine  string            `json:"engine"`
 	Labels  map[string]string `json:"labels"`
 	Models  []string          `json:"models"`
+	// BaseModels is how many of Models, the first ones, are no LoRA adapters, where that is known.
+	BaseModels int `json:"baseModels,omitempty"`
 	// Metrics is null before the first sample.
 	Metrics        *metricsBody `json:"metrics"`
 	MissingMetrics []string     `json:"missingMetrics,omitempty"`
@@ -275,7 +277,8 @@ func engineOf(e *snapshot.Endpoint, v *pool.View) string {
 
 func describe(e *snapshot.Endpoint, v pool.View, now time.Time) endpointBody {
 	b := endpointBody{
-		Name: e.Name, Address: e.Address, Engine: engineOf(e, &v), Labels: map[string]string{}, Models: e.Models,
+		Name: e.Name, Address: e.Address, Engine: engineOf(e, &v), Labels: map[string]string{},
+		Models: e.Models, BaseModels: e.BaseModels,
 		MissingMetrics: v.Missing, LastError: v.Failure,
 	}
 	if b.Models == nil {

@@ -31,7 +31,7 @@ func TestExplainReadsEndpoints(t *testing.T) {
 		WaitingLoRA: []string{"b"}, MaxLoRA: 4, KVBlockTokens: 16, KVBlocks: 1000, MaxRunning: 64,
 		ProcessStart: 1_800_000_000_123}
 	full := describe(&snapshot.Endpoint{Name: "a", Address: "10.0.0.1:8000", Models: []string{"m"},
-		Labels: []snapshot.Label{{Key: "k", Value: "v"}}},
+		BaseModels: 1, Labels: []snapshot.Label{{Key: "k", Value: "v"}}},
 		pool.View{Sample: sample, Sampled: now.Add(-time.Second), Missing: []string{"running"}}, now)
 	full.Speed, full.Prefixes = &speedBody{PromptTokensPerSecond: 1}, &traffic.Prefixes{Blocks: 1}
 	full.FailureShare, full.SilentFor = .5, "40s"
@@ -52,7 +52,7 @@ func TestExplainReadsEndpoints(t *testing.T) {
 	}
 	a, b := fleet.Endpoints[0].Metrics, fleet.Endpoints[1].Metrics
 	if a.WaitingRequests != 3 || a.MaxRunning != 64 || a.SampledAt != now.Add(-time.Second).UnixNano() ||
-		b.SampledAt != 0 {
+		b.SampledAt != 0 || fleet.Endpoints[0].BaseModels != 1 {
 		t.Errorf("got %+v and %+v, want the sample and none", a, b)
 	}
 }

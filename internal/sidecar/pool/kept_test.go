@@ -87,7 +87,7 @@ func TestWatchers(t *testing.T) {
 		{"others", update(t.Context(), a, b), 1},
 		{"others, when the sidecar ends", update(gone, a), 0},
 		{"what was learnt, when it ends", func() {
-			p.Generation().Targets[0].Serves([]string{"m"})
+			p.Generation().Targets[0].Serves([]string{"m"}, 1)
 			p.Learned(gone)
 		}, 0},
 		{"what was learnt", func() { p.Learned(t.Context()) }, 1},
@@ -116,7 +116,7 @@ func TestManyLearnAtOnce(t *testing.T) {
 	done := make(chan struct{}, len(all))
 	p.mu.Lock() // another change takes its time
 	for _, target := range all {
-		target.Serves([]string{"m"})
+		target.Serves([]string{"m"}, 1)
 		go func() {
 			p.Learned(t.Context())
 			done <- struct{}{}
@@ -160,8 +160,8 @@ func TestWhatDiffers(t *testing.T) {
 		{"use that is not known", func() bool { return target.Uses(0.5, "no exporter") }, true},
 		{"still not known", func() bool { return target.Uses(0.5, "no exporter") }, false},
 		{"known again", func() bool { return target.Uses(0.5, "") }, true},
-		{"models", func() bool { return target.Serves([]string{"m"}) }, true},
-		{"the same models", func() bool { return target.Serves([]string{"m"}) }, false},
+		{"models", func() bool { return target.Serves([]string{"m"}, 1) }, true},
+		{"the same models", func() bool { return target.Serves([]string{"m"}, 1) }, false},
 	} {
 		if got := test.look(); got != test.want {
 			t.Errorf("%s: differs %v, want %v", test.name, got, test.want)
@@ -224,7 +224,7 @@ func TestWhatOutlivesATarget(t *testing.T) {
 			told(a)
 			first := p.Generation().Targets[0]
 			first.Read(&engine.Sample{WaitingRequests: 3}, at, nil)
-			first.Serves([]string{"m"})
+			first.Serves([]string{"m"}, 1)
 			p.Learned(t.Context())
 			for _, now := range [][]topology.Endpoint{{test.now}, {test.now, endpointAt("b", "10.0.0.3:1")}} {
 				told(now...)

@@ -162,11 +162,14 @@ func (p *Pool) addModels(joined *topology.Part) (problem string) {
 	if p.current == nil {
 		return ""
 	}
-	told := map[string][]string{}
+	told := map[string]View{}
 	for _, t := range p.current.Targets {
-		told[t.Name+" "+t.Address] = t.Now().Models
+		told[t.Name+" "+t.Address] = t.Now()
 	}
-	return topology.AddModels(joined, func(e *topology.Endpoint) []string { return told[e.Name+" "+e.Address] })
+	return topology.AddModels(joined, func(e *topology.Endpoint) (models []string, base int) {
+		v := told[e.Name+" "+e.Address]
+		return v.Models, v.BaseModels
+	})
 }
 
 // replace makes joined the current one, keeping the targets that it shares with the last.

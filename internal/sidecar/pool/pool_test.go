@@ -266,7 +266,7 @@ func TestModelsThatEndpointsTell(t *testing.T) {
 	w.told(t, 0, endpointAt("a", "10.0.0.1:1"),
 		topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "b", Address: "10.0.0.2:1", Models: []string{"x"}}})
 	for _, target := range w.Generation().Targets {
-		if !target.Serves([]string{"m"}) || target.Serves([]string{"m"}) {
+		if !target.Serves([]string{"m"}, 1) || target.Serves([]string{"m"}, 1) {
 			t.Error("Serves: want true for a new list and false for the same again")
 		}
 	}

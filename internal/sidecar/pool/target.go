@@ -49,8 +49,9 @@ type View struct {
 	Shared bool
 	// Missing are the metrics that the last page lacked.
 	Missing []string
-	// Models are those that the server says it serves; nil is unknown.
-	Models []string
+	// Models are those that the server says it serves; nil is unknown. The first BaseModels are base models.
+	Models     []string
+	BaseModels int
 	// GPU is the used part of its busiest GPU, 0 to 1, if GPUKnown is set.
 	GPU      float64
 	GPUKnown bool
@@ -69,7 +70,7 @@ func (t *Target) Now() View {
 // would get requests for any model, and count as full. What was read as another engine's load is not known.
 func (t *Target) succeed(former *Target) {
 	known := former.Now()
-	t.view.Models = known.Models
+	t.view.Models, t.view.BaseModels = known.Models, known.BaseModels
 	if t.engine == former.engine {
 		t.keep(&known.Sample, known.Sampled, known.Missing, known.Shared)
 	}
@@ -162,13 +163,14 @@ func (t *Target) Uses(gpu float64, why string) (differs bool) {
 	return differs
 }
 
-// Serves keeps which models the endpoint says it serves and reports whether that is new.
-func (t *Target) Serves(models []string) bool {
+// Serves keeps which models the endpoint says it serves, of which the first base ones are base models, and reports
+// whether that is new.
+func (t *Target) Serves(models []string, base int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if slices.Equal(t.view.Models, models) {
+	if slices.Equal(t.view.Models, models) && t.view.BaseModels == base {
 		return false
 	}
-	t.view.Models = models
+	t.view.Models, t.view.BaseModels = models, base
 	return true
 }

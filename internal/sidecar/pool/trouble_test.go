@@ -132,7 +132,7 @@ func TestModelsOfTheSource(t *testing.T) {
 			e.Models = test.given
 			w.told(t, 0, e)
 			target := w.Generation().Targets[0]
-			target.Serves(test.lists)
+			target.Serves(test.lists, 1)
 			w.Learned(t.Context())
 			target.Hides("status 401")
 			target.Omits(44)
@@ -167,7 +167,7 @@ func TestModelsThatDoNotFit(t *testing.T) {
 			models = append(models, fmt.Sprintf("%0510d", i))
 		}
 		for _, target := range w.Generation().Targets {
-			target.Serves(models)
+			target.Serves(models, 1)
 		}
 		w.Learned(t.Context())
 		got := strings.Join(w.Warnings(), "\n")

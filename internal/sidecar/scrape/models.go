@@ -43,14 +43,14 @@ func (l *modelLister) run(ctx context.Context) {
 	defer f.close()
 	f.aim(cmp.Or(l.path, "/v1/models"), 0)
 	for ctx.Err() == nil {
-		models, err := l.list(ctx, f)
+		models, base, err := l.list(ctx, f)
 		if ctx.Err() != nil {
 			return
 		}
 		l.record(err)
 		if err == nil {
 			l.tellOmitted()
-			if l.target.Serves(models) {
+			if l.target.Serves(models, base) {
 				l.changed()
 			}
 		}
@@ -92,12 +92,13 @@ func (l *modelLister) tellOmitted() {
 	}
 }
 
-// list returns the models' names: base models in order, then the LoRA adapters that are loaded, SGLang's as
-// BASE:ADAPTER: a request for ADAPTER alone it answers from its base model. What has to be cut is cut at the end.
-func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeError) {
+// list returns the models' names: the base ones in order, as many as count says, then the LoRA adapters that are
+// loaded, SGLang's as BASE:ADAPTER: a request for ADAPTER alone it answers from its base model. What has to be cut is
+// cut at the end.
+func (l *modelLister) list(ctx context.Context, f *fetcher) (names []string, count int, err *scrapeError) {
 	var page bytes.Buffer
 	if _, err := f.fetch(ctx, time.Now().Add(l.timeout), &page); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var body struct {
 		Data []struct {
@@ -108,10 +109,10 @@ func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeEr
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(page.Bytes(), &body); err != nil {
-		return nil, &scrapeError{result: "no_models", err: fmt.Errorf("%s has no list of models: %w", f.url, err)}
+		return nil, 0, &scrapeError{result: "no_models", err: fmt.Errorf("%s has no list of models: %w", f.url, err)}
 	}
 	if body.Data == nil {
-		return nil, &scrapeError{result: "no_models",
+		return nil, 0, &scrapeError{result: "no_models",
 			err: fmt.Errorf("%s has no list of models: a list under the key data is right", f.url)}
 	}
 	var base, adapters []string
@@ -131,9 +132,10 @@ func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeEr
 			adapters = append(adapters, name)
 		}
 	}
-	models := append(sorted(base), sorted(adapters)...)
+	base = sorted(base)
+	models := append(base, sorted(adapters)...)
 	l.omitted += max(len(models)-maxModels, 0)
-	return models[:min(len(models), maxModels)], nil
+	return models[:min(len(models), maxModels)], min(len(base), maxModels), nil
 }
 
 func sorted(names []string) []string {

@@ -46,9 +46,10 @@ func TestModelListsAreBounded(t *testing.T) {
 	f.aim("/v1/models", 0)
 	l := &modelLister{timeout: 1 << 40}
 	var got []string
+	base := 0
 	for range 2 { // each time anew
 		var failure *scrapeError
-		if got, failure = l.list(t.Context(), f); failure != nil {
+		if got, base, failure = l.list(t.Context(), f); failure != nil {
 			t.Fatal(failure)
 		}
 	}
@@ -56,10 +57,10 @@ func TestModelListsAreBounded(t *testing.T) {
 	if want := maxModels + 2 + 1; l.omitted != want {
 		t.Errorf("%d names are left out, want %d", l.omitted, want)
 	}
-	if len(got) != maxModels || got[0] != strings.Repeat("y", maxModelBytes) || got[1] != "z-base" ||
+	if len(got) != maxModels || base != 2 || got[0] != strings.Repeat("y", maxModelBytes) || got[1] != "z-base" ||
 		got[2] != "adapter-0000" {
-		t.Errorf("got %d models from %.20s, %.20s, %.20s, want %d, the base models first", len(got), got[0], got[1],
-			got[2], maxModels)
+		t.Errorf("got %d models, %d base ones, from %.20s, %.20s, %.20s, want %d, the two base models first", len(got),
+			base, got[0], got[1], got[2], maxModels)
 	}
 }
 
@@ -72,9 +73,9 @@ func TestAdaptersOfSGLang(t *testing.T) {
 		f := newFetcher(t.Context(), server.address(), nil)
 		defer f.close()
 		f.aim("/v1/models", 0)
-		got, failure := (&modelLister{timeout: time.Minute}).list(t.Context(), f)
-		if failure != nil || strings.Join(got, " ") != want {
-			t.Errorf("%s: got %q, %v, want %s", owner, got, failure, want)
+		got, base, failure := (&modelLister{timeout: time.Minute}).list(t.Context(), f)
+		if failure != nil || strings.Join(got, " ") != want || base != 1 {
+			t.Errorf("%s: got %q, %d base models, %v, want %s, one", owner, got, base, failure, want)
 		}
 	}
 }
@@ -92,7 +93,7 @@ func TestNoModelsIsNotAnEmptyList(t *testing.T) {
 			f := newFetcher(t.Context(), newServer(t, map[string]string{"/v1/models": test.body}).address(), nil)
 			defer f.close()
 			f.aim("/v1/models", 0)
-			_, failure := (&modelLister{timeout: time.Minute}).list(t.Context(), f)
+			_, _, failure := (&modelLister{timeout: time.Minute}).list(t.Context(), f)
 			got := ""
 			if failure != nil {
 				got = failure.result

@@ -83,6 +83,9 @@ type Source struct {
 const (
 	AdapterBytes = 1 << 20
 	entryBytes   = 64
+	// sectionBytes and baseBytes are what a section of base models takes, by itself and for each endpoint.
+	sectionBytes = 8
+	baseBytes    = 2
 	// maxBytes is the most that a topology record may take.
 	maxBytes = snapshot.MaxMessageBytes - AdapterBytes
 )
@@ -186,22 +189,24 @@ func size(t snapshot.Topology) (int, error) {
 }
 
 // AddModels gives each endpoint without models those that told has for it. When all of them together do not fit into
-// one message every endpoint gets as much room as the others, a list is cut at its end, and problem says so.
-func AddModels(t *Part, told func(e *Endpoint) []string) (problem string) {
+// one message every endpoint gets as much room as the others, a list is cut at its end, and problem says so. Of the
+// models that were told the first base ones are base models.
+func AddModels(t *Part, told func(e *Endpoint) (models []string, base int)) (problem string) {
 	type list struct {
-		endpoint *Endpoint
-		models   []string
-		bytes    int
+		endpoint    *Endpoint
+		models      []string
+		base, bytes int
 	}
 	var lists []list
 	used, _ := size(*t.Snapshot())
-	left := maxBytes - used - entryBytes*len(t.Endpoints)
+	left := maxBytes - used - sectionBytes - (entryBytes+baseBytes)*len(t.Endpoints)
 	for i := range t.Endpoints {
 		e := &t.Endpoints[i]
 		if len(e.Models) > 0 {
 			continue
 		}
-		if l := (list{endpoint: e, models: told(e)}); len(l.models) > 0 {
+		l := list{endpoint: e}
+		if l.models, l.base = told(e); len(l.models) > 0 {
 			for _, m := range l.models {
 				l.bytes += nameBytes(m)
 			}
@@ -219,7 +224,7 @@ func AddModels(t *Part, told func(e *Endpoint) []string) (problem string) {
 			left -= nameBytes(l.models[n])
 			n++
 		}
-		l.endpoint.Models = l.models[:n:n]
+		l.endpoint.Models, l.endpoint.BaseModels = l.models[:n:n], min(l.base, n)
 		if n < len(l.models) {
 			cut = append(cut, l.endpoint.Name)
 			names += len(l.models) - n

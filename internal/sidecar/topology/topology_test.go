@@ -221,18 +221,18 @@ func TestAddModels(t *testing.T) {
 	part.Endpoints = append(part.Endpoints, endpoint("said", "m"), endpoint("short"), endpoint("silent"))
 	told["said"], told["short"] = list(1), []string{"a", "b"}
 	joined, _ := Join([]Source{{"x", part}})
-	problem := AddModels(joined, func(e *Endpoint) []string { return told[e.Name] })
+	problem := AddModels(joined, func(e *Endpoint) ([]string, int) { return told[e.Name], 2 })
 	checkFits(t, joined)
 	kept := len(joined.Endpoints[1].Models)
 	for _, e := range joined.Endpoints {
 		switch e.Name {
 		case "said":
-			if !slices.Equal(e.Models, []string{"m"}) {
-				t.Errorf("%s: got %q, want what its source says", e.Name, e.Models)
+			if !slices.Equal(e.Models, []string{"m"}) || e.BaseModels != 0 {
+				t.Errorf("%s: got %q, %d base models, want what its source says", e.Name, e.Models, e.BaseModels)
 			}
 		case "short":
-			if !slices.Equal(e.Models, []string{"a", "b"}) {
-				t.Errorf("%s: got %q, want all of a short list", e.Name, e.Models)
+			if !slices.Equal(e.Models, []string{"a", "b"}) || e.BaseModels != 2 {
+				t.Errorf("%s: got %q, %d base models, want all of a short list, two", e.Name, e.Models, e.BaseModels)
 			}
 		case "silent":
 			if e.Models != nil {
@@ -254,7 +254,7 @@ func TestAddModels(t *testing.T) {
 		t.Errorf("got %q, want %q", problem, want)
 	}
 	if again, _ := Join([]Source{{"x", part}}); AddModels(again,
-		func(e *Endpoint) []string { return told[e.Name][:min(10, len(told[e.Name]))] }) != "" {
+		func(e *Endpoint) ([]string, int) { return told[e.Name][:min(10, len(told[e.Name]))], 1 }) != "" {
 		t.Error("got a problem with lists that fit, want none")
 	}
 }

@@ -68,8 +68,18 @@ func (o *replayOptions) flags() *flag.FlagSet {
 		"pace of a request that runs alone; 0s is no time at all")
 	f.Float64Var(&s.BatchSlowdown, "batch-slowdown", s.BatchSlowdown,
 		"part of time-per-output-token that each further running request adds")
+	f.Var((*namesFlag)(&s.Adapters), "lora", "LoRA adapter that requests are for, repeatable or a comma list")
+	f.IntVar(&s.MaxAdapters, "max-lora", defaultMaxAdapters, "LoRA adapters that a server has loaded at once")
+	f.DurationVar(&s.AdapterLoad, "lora-load", defaultAdapterLoad,
+		"for how long a server processes no prompt while it loads an adapter that is not among those used last")
 	return f
 }
+
+// What servers with adapters are like, unless flags say so.
+const (
+	defaultMaxAdapters = 4
+	defaultAdapterLoad = 500 * time.Millisecond
+)
 
 // defaultLag is what replication takes on a quiet machine, or less.
 const defaultLag = 50 * time.Millisecond
@@ -122,6 +132,12 @@ func (o *replayOptions) check() error {
 	case !(s.PrefillTokensPerSecond > 0 && s.PrefillTokensPerSecond <= 1e12):
 		return fmt.Errorf("flag -prefill-tokens-per-second %v: want a number above 0, at most 1e12",
 			s.PrefillTokensPerSecond)
+	case len(s.Adapters) == 0 && (o.given["max-lora"] || o.given["lora-load"]):
+		return errors.New("flags -max-lora and -lora-load: want -lora, too")
+	case len(s.Adapters) > 1<<16:
+		return fmt.Errorf("flag -lora: %d names, want at most %d", len(s.Adapters), 1<<16)
+	case s.AdapterLoad < 0:
+		return fmt.Errorf("flag -lora-load %v: want 0s or more", s.AdapterLoad)
 	case s.TimePerOutputToken < 0:
 		return fmt.Errorf("flag -time-per-output-token %v: want 0s or more", s.TimePerOutputToken)
 	case !(s.BatchSlowdown >= 0 && s.BatchSlowdown <= 1e6):
@@ -139,6 +155,7 @@ func (o *replayOptions) check() error {
 	}{
 		{"gateways", o.gateways, mostGateways}, {"servers", s.Count, 4096}, {"max-num-seqs", s.MaxRunning, 1 << 20},
 		{"block-size", s.BlockTokens, 1 << 16}, {"num-blocks", s.Blocks, 1 << 24},
+		{"max-lora", s.MaxAdapters, 1 << 16},
 	} {
 		if n.got < 1 || n.got > n.most {
 			return fmt.Errorf("flag -%s %d: want 1 to %d", n.name, n.got, n.most)

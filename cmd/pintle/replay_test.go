@@ -143,6 +143,12 @@ func TestReplayMistakes(t *testing.T) {
 		{"lag", []string{"-c", config, "-gateways", "2", "-lag", "-1s", traceFile}, `"-1s": want a time such as 250ms`},
 		{"a lag alone", []string{"-c", config, "-lag", "1s", traceFile}, "flag -lag: there is one gateway only"},
 		{"gateways", []string{"-c", config, "-gateways", "0", traceFile}, "flag -gateways 0: want 1 to 64"},
+		{"room for no adapters", []string{"-c", config, "-max-lora", "2", traceFile},
+			"flags -max-lora and -lora-load: want -lora, too"},
+		{"no room for adapters", []string{"-c", config, "-lora", "a", "-max-lora", "0", traceFile},
+			"flag -max-lora 0: want 1 to 65536"},
+		{"a load in no time", []string{"-c", config, "-lora", "a", "-lora-load", "-1s", traceFile},
+			"flag -lora-load -1s: want 0s or more"},
 		{"nothing to ask for", []string{"-c", config, "-ask", traceFile}, "flag -ask: there is nothing to ask for"},
 		{"configuration", []string{"-c", traceFile, traceFile}, "mooncake.jsonl"},
 	} {

@@ -99,6 +99,8 @@ func newSimFlags() (*flag.FlagSet, *simOptions) {
 	f.Float64Var(&c.Speed, "speed", 1, "divides every simulated duration")
 	f.Var((*namesFlag)(&c.Adapters), "lora", "LoRA adapter, repeatable or a comma list")
 	f.IntVar(&c.MaxAdapters, "max-lora", 4, "LoRA adapters that may run at once")
+	f.DurationVar(&c.AdapterLoad, "lora-load", 0,
+		"for how long no prompt is processed while an adapter is loaded that is not among those used last")
 	f.IntVar(&c.MetricsPadding, "metrics-padding", 0, "kilobytes of other families on /metrics")
 	f.BoolVar(&c.Instant, "instant", false, "answer every POST at once with a small fixed body")
 	f.Uint64Var(&c.Seed, "seed", 0, "seed of the answers' text")
@@ -129,6 +131,8 @@ func checkSimFlags(f *flag.FlagSet, o *simOptions) error {
 		return fmt.Errorf("flag -kv-events-form %s: want -kv-events, too", o.form)
 	case len(o.config.Adapters) == 0 && given["max-lora"]:
 		return fmt.Errorf("flag -max-lora %d: want -lora, too", o.config.MaxAdapters)
+	case len(o.config.Adapters) == 0 && given["lora-load"]:
+		return fmt.Errorf("flag -lora-load %v: want -lora, too", o.config.AdapterLoad)
 	case o.events == "" && o.replay != "":
 		return fmt.Errorf("flag -kv-events-replay %s: want -kv-events, too", o.replay)
 	case !slices.Contains(sim.EventForms, kvpub.Form(o.form)):

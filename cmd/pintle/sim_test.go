@@ -37,6 +37,8 @@ func TestSimFlagMistakes(t *testing.T) {
 		{"replay alone", "-kv-events-replay :1", "flag -kv-events-replay :1: want -kv-events, too"},
 		{"form of no events", "-kv-events-form sglang", "flag -kv-events-form sglang: want -kv-events, too"},
 		{"room for no adapters", "-max-lora 2", "flag -max-lora 2: want -lora, too"},
+		{"a time to load none", "-lora-load 1s", "flag -lora-load 1s: want -lora, too"},
+		{"a time that is none", "-lora a -lora-load -1s", "flag -lora-load -1s: want 0s or more"},
 		{"events of no cache", "-kv-events :1 -instant", "flag -kv-events :1: an -instant server has no cache"},
 		{"model twice", "-model a,b -model a", `flag -model "a": given twice among models and adapters`},
 		{"empty model", "-model a,", `invalid value "a," for flag -model: want a name`},

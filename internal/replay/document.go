@@ -122,6 +122,10 @@ func (d *Document) Heading() []string {
 	if speeds := d.otherSpeeds(); len(speeds) > 0 {
 		lines = append(lines, "faster or slower by a factor: "+strings.Join(speeds, ", "))
 	}
+	if n := len(s.Adapters); n > 0 {
+		lines = append(lines, fmt.Sprintf("%d LoRA adapters, of which a server has %d loaded; it loads one in %v", n,
+			s.MaxAdapters, s.AdapterLoad))
+	}
 	if d.Gateways > 1 && d.Lag < 0 {
 		lines = append(lines, fmt.Sprintf("%d gateways, each of which knows its own requests", d.Gateways))
 	} else if d.Gateways > 1 {

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"slices"
+
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -46,4 +48,17 @@ type Sample struct {
 	// Server is the number of the server, -1 for a request that was refused, and Refused why.
 	Server  int
 	Refused string
+}
+
+// listModels has all servers that list no models list these.
+func (o *Options) listModels(models []string) {
+	o.Endpoints = slices.Clone(o.Endpoints)
+	for i := len(o.Endpoints); i < o.Servers.Count; i++ {
+		o.Endpoints = append(o.Endpoints, scoring.Endpoint{Name: serverName(i)})
+	}
+	for i := range o.Endpoints {
+		if len(o.Endpoints[i].Models) == 0 {
+			o.Endpoints[i].Models = models
+		}
+	}
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -31,6 +32,11 @@ type Servers struct {
 	WhilePrefill float64
 	// Noise is the standard deviation of the logarithm of the times that prompts take; 0 is none.
 	Noise float64
+	// Adapters are LoRA adapters, of which a server has MaxAdapters loaded at once. AdapterLoad is for how long it
+	// processes no prompt while it loads one.
+	Adapters    []string
+	MaxAdapters int
+	AdapterLoad time.Duration
 }
 
 // DefaultServers are the ones of llm-d's report "73-capacity": Qwen3-32B on two H100 each.
@@ -57,6 +63,8 @@ type request struct {
 	size    int // tokens in a block of the cache
 	private int // blocks that are not of units
 	cached  int // tokens found in the cache
+	adapter int // its place in Servers.Adapters from 1 on, or noAdapter
+	loads   bool
 	arrived float64
 	first   float64
 	doneAt  float64 // in progress
@@ -139,12 +147,13 @@ type server struct {
 	decoding []*request
 	progress float64 // tokens that a request which decodes all the time would have
 	cache    *cache
+	adapters adapters
 	random   *rand.Rand
 }
 
 func newServer(index int, like *Servers, watch watcher) *server {
 	return &server{Servers: like, index: index, watch: watch, cache: newCache(like.Blocks),
-		random: rand.New(rand.NewPCG(uint64(index), noiseSeed))}
+		adapters: adapters{most: like.MaxAdapters}, random: rand.New(rand.NewPCG(uint64(index), noiseSeed))}
 }
 
 // running is how many requests are in the batch.
@@ -229,6 +238,9 @@ func (s *server) prefillTime(r *request) float64 {
 	if s.Noise > 0 {
 		took *= math.Exp(s.Noise * s.random.NormFloat64())
 	}
+	if r.loads {
+		took += s.AdapterLoad.Seconds()
+	}
 	return took
 }
 
@@ -242,6 +254,7 @@ func (s *server) finish() {
 	for _, r := range s.decoding {
 		if r.doneAt <= s.progress+nothing {
 			s.cache.release(r)
+			s.adapters.release(r.adapter)
 			s.watch.ended(s, r)
 		} else {
 			kept = append(kept, r)
@@ -251,15 +264,22 @@ func (s *server) finish() {
 	s.decoding = kept
 }
 
-// admit takes requests into the batch in their order, as long as there is room.
+// admit takes requests into the batch in their order, as long as there is room. One of which the adapter cannot be
+// loaded now is passed over, as in vLLM.
 func (s *server) admit() {
-	for s.waiting.len() > 0 && s.running() < s.MaxRunning && (s.MaxPrefills == 0 || s.prefills.len() < s.MaxPrefills) {
-		r := s.waiting.first()
+	for i := 0; i < s.waiting.len() && s.running() < s.MaxRunning &&
+		(s.MaxPrefills == 0 || s.prefills.len() < s.MaxPrefills); {
+		r := s.waiting.at(i)
+		if !s.adapters.room(r.adapter) {
+			i++
+			continue
+		}
 		hits, ok := s.cache.admit(r)
 		if !ok {
 			return
 		}
-		s.waiting.pop()
+		s.waiting.remove(i)
+		r.loads = s.adapters.take(r.adapter)
 		if hits > 0 {
 			r.cached = r.found(hits)
 		}
@@ -296,6 +316,15 @@ func (q *queue) len() int          { return len(q.list) - q.head }
 func (q *queue) first() *request   { return q.list[q.head] }
 func (q *queue) at(i int) *request { return q.list[q.head+i] }
 func (q *queue) push(r *request)   { q.list = append(q.list, r) }
+
+// remove takes out the request at i.
+func (q *queue) remove(i int) {
+	if i == 0 {
+		q.pop()
+		return
+	}
+	q.list = slices.Delete(q.list, q.head+i, q.head+i+1)
+}
 
 func (q *queue) pop() *request {
 	r := q.list[q.head]

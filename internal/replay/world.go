@@ -54,6 +54,9 @@ const tooLong = "context_length"
 // times.
 func Run(ctx context.Context, plan *scoring.Plan, requests []Request, o Options) ([]Sample, error) {
 	o.Scale, o.SampleEvery = cmp.Or(o.Scale, 1), cmp.Or(o.SampleEvery, sampleEvery)
+	if len(o.Servers.Adapters) > 0 {
+		o.listModels(modelsOf(requests, o.Servers.Adapters))
+	}
 	w := newWorld(plan, &o)
 	samples := make([]Sample, len(requests))
 	order := make([]*Request, len(requests))
@@ -125,6 +128,7 @@ func newGateway(plan *scoring.Plan, o *Options, seed uint64) *gateway {
 			MaxRunning: o.Servers.MaxRunning,
 		}
 	}
+	g.pool.Adapters = o.Servers.Adapters
 	options := plan.StateOptions()
 	options.Seed = seed
 	g.pool.State = state.New(options)
@@ -182,6 +186,7 @@ func (w *world) sample(t float64) {
 			m := &g.pool.Endpoints[i].Metrics
 			m.SampledAt, m.WaitingRequests, m.RunningRequests = nanos(t), s.waiting.len(), s.running()
 			m.KVCacheUsage = s.usage()
+			s.tell(m)
 		}
 		g.plan.Prepare(&g.pool)
 	}
@@ -206,6 +211,7 @@ func (w *world) send(r *Request, sample *Sample) {
 	sample.Input, sample.Output = r.Input, r.Output
 	q := requestOf(r, w.options.Servers.BlockTokens)
 	q.sample, q.arrived, q.gateway, q.unseen = sample, sample.At, from, r.unseen()
+	q.adapter = slices.Index(w.options.Servers.Adapters, r.Model) + 1
 	if q.blocks() > w.options.Servers.Blocks {
 		sample.Refused = tooLong
 		return

@@ -23,6 +23,9 @@ type Config struct {
 	Adapters []string
 	// MaxAdapters is how many different adapters may run at once. Default 4. Used only with Adapters.
 	MaxAdapters int
+	// AdapterLoad is for how long the server processes no prompt while it loads an adapter in the place of the one that
+	// was used longest ago. Default none.
+	AdapterLoad time.Duration
 	// MaxRunning is the number of batch slots (vLLM's max-num-seqs). Default 32.
 	MaxRunning int
 	// BlockTokens is the size of one KV-cache block in tokens. Default 16.
@@ -110,6 +113,9 @@ func (c Config) validate() error {
 	if c.OffloadBlocks < 0 || c.OffloadBlocks > 1<<24 {
 		return fmt.Errorf("offload-blocks %d: want 0 to %d", c.OffloadBlocks, 1<<24)
 	}
+	if c.AdapterLoad < 0 {
+		return fmt.Errorf("lora-load %v: want 0s or more", c.AdapterLoad)
+	}
 	if c.MetricsPadding < 0 || c.MetricsPadding > 16<<10 {
 		return fmt.Errorf("metrics-padding %d: want 0 to 16384 kilobytes", c.MetricsPadding)
 	}
@@ -147,6 +153,9 @@ func positive(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 func (c Config) prefillTime(tokens int) time.Duration {
 	return time.Duration(float64(tokens) / c.PrefillTokensPerSecond / c.Speed * float64(time.Second))
 }
+
+// loadTime is how long it takes to load an adapter.
+func (c Config) loadTime() time.Duration { return time.Duration(float64(c.AdapterLoad) / c.Speed) }
 
 // decodeTime is how long a request waits for so many further tokens beside running-1 other requests.
 func (c Config) decodeTime(tokens, running int) time.Duration {

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -24,6 +25,7 @@ type sequence struct {
 
 	hold         hold
 	cachedTokens int
+	loadsAdapter bool
 	waiting      *list.Element
 	prefilling   *list.Element
 	admitted     chan struct{}
@@ -60,6 +62,8 @@ type engine struct {
 	laneFree time.Time
 	// adapters counts running requests by adapter.
 	adapters map[string]int
+	// loaded are the adapters that can run at once, the one that was used last comes last.
+	loaded []string
 }
 
 func newEngine(config Config, stats *stats) *engine {
@@ -86,6 +90,9 @@ func (e *engine) run(ctx context.Context, s *sequence, step int, emit func(token
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	next := s.prefillStart.Add(e.config.prefillTime(s.promptTokens - s.cachedTokens))
+	if s.loadsAdapter {
+		next = next.Add(e.config.loadTime())
+	}
 	if err := e.sleepUntil(ctx, timer, next); err != nil {
 		return err
 	}
@@ -207,11 +214,25 @@ func (e *engine) adapterBlocked(adapter string) bool {
 	return adapter != "" && e.adapters[adapter] == 0 && len(e.adapters) >= e.config.MaxAdapters
 }
 
+// loadAdapter notes that an adapter is used, which is not blocked, and reports whether it was not loaded.
+func (e *engine) loadAdapter(name string) (loads bool) {
+	at := slices.Index(e.loaded, name)
+	if loads = at < 0; loads && len(e.loaded) == e.config.MaxAdapters {
+		at = slices.IndexFunc(e.loaded, func(other string) bool { return e.adapters[other] == 0 })
+	}
+	if at >= 0 {
+		e.loaded = slices.Delete(e.loaded, at, at+1)
+	}
+	e.loaded = append(e.loaded, name)
+	return loads
+}
+
 func (e *engine) start(s *sequence, cached int) {
 	s.waiting, s.cachedTokens, s.started = nil, cached, time.Now()
 	e.running++
 	e.peak = max(e.peak, e.running)
 	if s.adapter != "" {
+		s.loadsAdapter = e.loadAdapter(s.adapter)
 		e.adapters[s.adapter]++
 	}
 	e.stats.admitted(s)

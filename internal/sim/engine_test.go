@@ -240,6 +240,33 @@ func TestAdaptersInTurn(t *testing.T) {
 	})
 }
 
+// TestAdapterLoads: a server that has two adapters loads another one in the place of the one that was used longest
+// ago, and processes no prompt meanwhile.
+func TestAdapterLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTestEngine(Config{Adapters: []string{"a", "b", "c"}, MaxAdapters: 2, AdapterLoad: 4 * time.Hour,
+			Speed: 2})
+		for i, step := range []struct {
+			adapter string
+			loads   bool
+		}{
+			{"", false}, {"a", true}, {"a", false}, {"b", true}, {"a", false}, {"c", true}, {"a", false}, {"c", false},
+			{"b", true}, {"c", false}, {"a", true},
+		} {
+			s := textSequence(e, "text", 2)
+			s.adapter = step.adapter
+			if err := e.run(t.Context(), s, 1, noEmit); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.ttft() >= 2*time.Hour; got != step.loads {
+				t.Errorf("request %d, for %q, began after %v; that it loads the adapter is %v", i, step.adapter,
+					s.ttft(), step.loads)
+			}
+		}
+		checkIdle(t, e)
+	})
+}
+
 // Many requests, some of which leave at a random moment: slots are never exceeded and nothing leaks.
 func TestEngineHammer(t *testing.T) {
 	for seed := range uint64(5) {

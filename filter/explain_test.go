@@ -24,6 +24,8 @@ var explainedDocuments = []struct{ name, extra, document string }{
 	{"llm-d", `"subset":"header",`, `{"apiVersion":"llm-d.ai/v1alpha1","kind":"EndpointPickerConfig","plugins":[
 		{"type":"queue-scorer"},{"type":"running-requests-size-scorer"},{"type":"prefix-cache-scorer"},
 		{"type":"lora-affinity-scorer"},{"type":"token-load-scorer"},{"type":"session-affinity-scorer"}]}`},
+	{"adapters", `"stale":{"after":"2s","policy":"neutral"},`, `{"plugins":[{"type":"lora-placement-filter"},
+		{"type":"queue-scorer"},{"type":"lora-affinity-scorer"}]}`},
 	{"excluding", `"stale":{"after":"1s","policy":"exclude"},"management":"pass","unreadable":"pass",`,
 		`{"plugins":[{"type":"queue-scorer"},{"type":"least-request"},{"type":"openai-parser"},
 		{"type":"max-score-picker","parameters":{"maxNumOfEndpoints":3}}]}`},

@@ -64,7 +64,8 @@ func TestSmallGarbageTakesNoMemory(t *testing.T) {
 	m := modes[2]
 	g := newGateway(t, m, 1, m.configuration(`{"plugins":[
 		{"type":"session-affinity-scorer","parameters":{"strategy":"session_id"}},{"type":"prefix-cache-scorer"},
-		{"type":"vtc-basic"},{"type":"latency-scorer"},{"type":"lora-affinity-scorer"}]}`, ""))
+		{"type":"vtc-basic"},{"type":"latency-scorer"},{"type":"lora-affinity-scorer"},
+		{"type":"lora-placement-filter"}]}`, ""))
 	g.publish(newPool(0, 0, 0, 0))
 	w := g.workers[0]
 	for i := range requests {

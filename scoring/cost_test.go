@@ -67,6 +67,7 @@ var costConfigs = []struct{ name, config string }{
 	{"objectives", `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig", "plugins": [
 		{"type": "approx-prefix-cache-producer"}, {"type": "slo-headroom-tier-filter"}, {"type": "latency-scorer"},
 		{"type": "latency-slo-admitter", "parameters": {"unmet": "refuse"}}, {"type": "predicted-latency-scorer"}]}`},
+	{"adapters", `{"plugins": [{"type": "lora-placement-filter"}, {"type": "lora-affinity-scorer"}]}`},
 	{"two choices", `{"plugins": [{"type": "power-of-two", "parameters": {"maxNumOfEndpoints": 3}}]}`},
 	{"random", `{"plugins": [{"type": "random-picker", "parameters": {"maxNumOfEndpoints": 3}}]}`},
 }
@@ -99,8 +100,10 @@ func costCycle(t testing.TB, plan *scoring.Plan, n int) *scoring.Cycle {
 func teach(pool *scoring.Pool) {
 	for i := range 4 * len(pool.Endpoints) {
 		place := i % len(pool.Endpoints)
+		model := journal.HashName([]string{"m", "n", "o"}[i%3])
 		e := journal.Event{Kind: journal.Decision, Time: plantest.Now - 1e9, Instance: 1, Lease: uint32(i + 1),
-			Primary: pool.ID(&pool.Endpoints[place]), Streamed: true, PrimaryLoad: 1000, InputTokens: 1000}
+			Model: model, Primary: pool.ID(&pool.Endpoints[place]), Streamed: true, PrimaryLoad: 1000,
+			InputTokens: 1000}
 		pool.State.Apply(&e)
 		e.Kind, e.Status, e.TTFTMicros, e.DurationMicros = journal.Completion, 200, uint32(1000*(5+place)), 1e6
 		e.OutputTokens = 10

@@ -6,7 +6,7 @@ import "strconv"
 var former = map[string]string{
 	"decision-tree-filter":         nearestTree,
 	"header-phase-profile-handler": "it is header-profile-handler today",
-	"lora-affinity-filter":         "lora-affinity-scorer prefers the servers that it kept",
+	"lora-affinity-filter":         "lora-placement-filter keeps the servers that have an adapter",
 	"low-queue-filter":             "utilization-filter with the metric waiting-queue keeps the same servers",
 	"least-queue-filter":           "queue-scorer prefers the servers that it kept",
 	"least-kv-cache-filter":        "kv-cache-utilization-scorer prefers the servers that it kept",
@@ -39,7 +39,7 @@ var notYet = map[string]string{
 	"latency-observer-producer-hub":  nearestCluster,
 	"lmetric-scorer": "token-load-scorer and active-request-scorer go by what is not cached and by the requests " +
 		"there",
-	"lora-residency-filter": "lora-affinity-scorer prefers the servers that have an adapter",
+	"lora-residency-filter": "lora-placement-filter keeps the servers that have an adapter loaded",
 	"models-responder":      "GET /v1/models goes to one of the servers: leave it out",
 	"outlen-bucket":         "how long an answer will be is not guessed: leave it out",
 	"served-model-filter": "with models-data-source and models-data-extractor no request goes to a server that does " +

@@ -39,6 +39,9 @@ type Options struct {
 	Cold     bool
 	ColdSize int
 
+	// Adapters keeps which LoRA adapters endpoints were asked for last.
+	Adapters bool
+
 	// Latency and ModelLatency keep samples by endpoint and by model, until they are WindowAge old, DefaultWindowAge.
 	Latency, ModelLatency bool
 	WindowAge             time.Duration
@@ -117,6 +120,7 @@ type State struct {
 	InFlight  *InFlight
 	Prefix    *Prompts
 	Cold      *ColdLRU
+	Adapters  *Adapters
 	Latency   *Latency
 	Models    *ModelLatency
 	Failures  *Failures
@@ -153,7 +157,7 @@ func (o *Options) BoundPrefix() PrefixLimits {
 // Any reports whether a State with these options has any part.
 func (o *Options) Any() bool {
 	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens ||
-		o.Lengths || o.Outputs || o.Sessions || o.Bursts != nil
+		o.Adapters || o.Lengths || o.Outputs || o.Sessions || o.Bursts != nil
 }
 
 // New makes an empty State for an empty pool.
@@ -168,6 +172,9 @@ func New(o Options) *State {
 	}
 	if o.Cold {
 		s.Cold = keep(s, NewColdLRU(o.ColdSize))
+	}
+	if o.Adapters {
+		s.Adapters = keep(s, new(Adapters))
 	}
 	if o.Latency {
 		s.Latency = keep(s, NewLatency(o.WindowAge))

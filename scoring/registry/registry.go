@@ -47,6 +47,7 @@ var Plugins = []scoring.Registration{
 	{Type: "endpoint-attribute-filter", New: filters.NewEndpointAttributeFilter},
 	{Type: "header-based-testing-filter", New: filters.NewHeaderBasedTestingFilter},
 	{Type: "label-selector-filter", New: filters.NewByLabelSelector},
+	{Type: "lora-placement-filter", New: filters.NewLoRAPlacementFilter},
 	{Type: "prefill-filter", New: filters.NewPrefillFilter},
 	{Type: "prefix-cache-affinity-filter", New: filters.NewPrefixCacheAffinityFilter},
 	{Type: "session-affinity-filter", New: filters.NewSessionAffinityFilter},

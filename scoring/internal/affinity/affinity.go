@@ -4,8 +4,8 @@ package affinity
 
 import (
 	"github.com/pintle-dev/pintle/internal/strictjson"
-	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/rendezvous"
 )
 
 // Pinner knows where the session of a request belongs.
@@ -139,8 +139,7 @@ func (s *bound) OnRouted(c *scoring.Cycle) {
 // hashed are sessions that belong where their hash falls.
 type hashed struct{ *sessions }
 
-// Pinned implements Pinner by rendezvous hashing (Thaler, Ravishankar, 1998): the endpoint whose hash with the
-// session's is the largest.
+// Pinned implements Pinner by rendezvous hashing: the endpoint that comes first in the session's order.
 func (s *hashed) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	id := s.id(c)
 	if id == 0 {
@@ -148,16 +147,9 @@ func (s *hashed) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	}
 	best, most := -1, uint64(0)
 	for i, e := range candidates {
-		if w := spread(id ^ journal.EndpointID(e.Name)); best < 0 || w > most {
+		if w := rendezvous.Weight(id, c.Pool.ID(e)); best < 0 || w > most {
 			best, most = i, w
 		}
 	}
 	return best
-}
-
-// spread is the finalizer of MurmurHash3 (Appleby), by which all bits of x count.
-func spread(x uint64) uint64 {
-	x = (x ^ x>>33) * 0xff51afd7ed558ccd
-	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
-	return x ^ x>>33
 }

@@ -43,6 +43,34 @@ var profiles = []profile{
 	{"prefix 2, running 3 of 16", weighted(2, 2, 3, 2, scale(16))},
 }
 
+// withAdapters are compared where there are LoRA adapters.
+var withAdapters = []profile{
+	profiles[0], profiles[2],
+	{"lora-affinity 4", choosing("lora-affinity-scorer", 4, nil)},
+	{"lora-affinity 12", choosing("lora-affinity-scorer", 12, nil)},
+	{"placed", choosing("lora-placement-filter", 0, nil)},
+	{"placed, loadFactor 1.5", choosing("lora-placement-filter", 0, map[string]any{"loadFactor": 1.5})},
+	{"placed, loadFactor 3", choosing("lora-placement-filter", 0, map[string]any{"loadFactor": 3})},
+	{"placed, minRequests 2", choosing("lora-placement-filter", 0, map[string]any{"minRequests": 2})},
+}
+
+// choosing is what is shipped with a further plug-in in the profile.
+func choosing(kind string, weight float64, parameters map[string]any) string {
+	plugin := map[string]any{"type": kind}
+	if parameters != nil {
+		plugin["parameters"] = parameters
+	}
+	return `{"config": ` + shipped.Choosing(plugin, weight) + `}`
+}
+
+// profiles are those that are compared.
+func (l *workload) profiles() []profile {
+	if l.adapters > 0 {
+		return withAdapters
+	}
+	return profiles
+}
+
 func main() {
 	seconds := flag.Float64("seconds", 120,
 		"simulated seconds of each workload, of which the first quarter does not count")
@@ -66,13 +94,13 @@ func main() {
 		rate := l.rate * *load * float64(*count) / 8
 		requests := requestsOf(l, rate, *seconds, *seed)
 		fmt.Fprintf(out, "%s, %.0f/s\tTTFT mean ms\tp50\tp90\tp99\twhole mean s\thits %%\tmost\n", l.name, rate)
-		for _, p := range profiles {
+		for _, p := range l.profiles() {
 			config, err := pluginconfig.Parse([]byte(p.config))
 			if err != nil {
 				fmt.Fprintln(os.Stderr, p.name, err)
 				os.Exit(1)
 			}
-			r, err := run(config.Plan, servers(*count), requests, *seconds/4)
+			r, err := run(config.Plan, l.servers(*count), requests, *seconds/4)
 			if err != nil {
 				fmt.Fprintln(os.Stderr, p.name, err)
 				os.Exit(1)

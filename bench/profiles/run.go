@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -14,6 +16,23 @@ import (
 func servers(count int) replay.Servers {
 	s := replay.DefaultServers()
 	s.Count, s.MaxPrefills, s.WhilePrefill = count, 1, 0.5
+	return s
+}
+
+// adapterSlots is how many LoRA adapters a server has loaded at once, as vLLM's users set max-loras; adapterLoad how
+// long it takes to load one.
+const (
+	adapterSlots = 4
+	adapterLoad  = 500 * time.Millisecond
+)
+
+// servers are those that a workload comes before.
+func (l *workload) servers(count int) replay.Servers {
+	s := servers(count)
+	for i := range l.adapters {
+		s.Adapters = append(s.Adapters, adapterName(i))
+	}
+	s.MaxAdapters, s.AdapterLoad = adapterSlots, adapterLoad
 	return s
 }
 
@@ -41,7 +60,7 @@ func blocksOf(prompt string) []uint64 {
 func requestsOf(l *workload, rate, seconds float64, seed uint64) (all []replay.Request) {
 	for _, a := range l.make(rand.New(rand.NewPCG(seed, 7)), rate, seconds) {
 		all = append(all, replay.Request{
-			At: a.at, Model: "m", Input: len(a.prompt) / bytesPerToken, Output: a.output,
+			At: a.at, Model: cmp.Or(a.model, "m"), Input: len(a.prompt) / bytesPerToken, Output: a.output,
 			Prompt: replay.Prompt{Bytes: len(a.prompt), UnitBytes: blockTokens * bytesPerToken,
 				Blocks: blocksOf(a.prompt)},
 		})

@@ -14,6 +14,8 @@ type arrival struct {
 	at     float64
 	prompt string
 	output int
+	// model is a LoRA adapter, empty for the base model.
+	model string
 }
 
 // workload makes the arrivals of so many seconds at a rate.
@@ -21,6 +23,8 @@ type workload struct {
 	name string
 	rate float64 // requests a second over all servers
 	make func(r *rand.Rand, rate, seconds float64) []arrival
+	// adapters is how many LoRA adapters there are.
+	adapters int
 }
 
 const bytesPerToken = 4
@@ -42,44 +46,50 @@ func between(r *rand.Rand, least, most int) int { return least + r.IntN(most-lea
 
 // workloads are what servers are asked.
 var workloads = []workload{
-	{"nothing in common", 40, func(r *rand.Rand, rate, seconds float64) (all []arrival) {
+	{name: "nothing in common", rate: 40, make: func(r *rand.Rand, rate, seconds float64) (all []arrival) {
 		poisson(r, rate, seconds, func(at float64) {
-			all = append(all, arrival{at, text(fmt.Sprint("u", at), between(r, 200, 3000)), between(r, 50, 400)})
+			prompt := text(fmt.Sprint("u", at), between(r, 200, 3000))
+			all = append(all, arrival{at: at, prompt: prompt, output: between(r, 50, 400)})
 		})
 		return all
 	}},
-	{"150 system prompts", 17, func(r *rand.Rand, rate, seconds float64) (all []arrival) {
+	{name: "150 system prompts", rate: 17, make: func(r *rand.Rand, rate, seconds float64) (all []arrival) {
 		poisson(r, rate, seconds, func(at float64) {
 			group, user := r.IntN(150), r.IntN(5)
 			prompt := text(fmt.Sprint("g", group), 6000) + text(fmt.Sprint("g", group, "u", user), 1200)
-			all = append(all, arrival{at, prompt, between(r, 200, 1000)})
+			all = append(all, arrival{at: at, prompt: prompt, output: between(r, 200, 1000)})
 		})
 		return all
 	}},
-	{"3 system prompts", 60, func(r *rand.Rand, rate, seconds float64) (all []arrival) {
+	{name: "3 system prompts", rate: 60, make: func(r *rand.Rand, rate, seconds float64) (all []arrival) {
 		poisson(r, rate, seconds, func(at float64) {
 			prompt := text(fmt.Sprint("s", r.IntN(6)/3+r.IntN(2)), 3000) +
 				text(fmt.Sprint("q", at), between(r, 50, 400))
-			all = append(all, arrival{at, prompt, between(r, 50, 300)})
+			all = append(all, arrival{at: at, prompt: prompt, output: between(r, 50, 300)})
 		})
 		return all
 	}},
-	{"conversations", 25, conversations},
-	{"bursts of equal prompts", 30, func(r *rand.Rand, rate, seconds float64) (all []arrival) {
+	{name: "conversations", rate: 25, make: conversations},
+	{name: "24 adapters", rate: 30, make: adapted(24), adapters: 24},
+	{name: "96 adapters", rate: 20, make: adapted(96), adapters: 96},
+	{name: "bursts of equal prompts", rate: 30, make: func(r *rand.Rand, rate, seconds float64) (all []arrival) {
 		poisson(r, rate/2, seconds, func(at float64) {
-			all = append(all, arrival{at, text(fmt.Sprint("b", at), between(r, 200, 2000)), between(r, 50, 300)})
+			prompt := text(fmt.Sprint("b", at), between(r, 200, 2000))
+			all = append(all, arrival{at: at, prompt: prompt, output: between(r, 50, 300)})
 		})
 		const size = 48
 		poisson(r, rate/2/size, seconds, func(at float64) {
 			for range size {
-				all = append(all, arrival{at + r.Float64()*0.05, text(fmt.Sprint("e", at), 4000), between(r, 50, 300)})
+				all = append(all, arrival{at: at + r.Float64()*0.05, prompt: text(fmt.Sprint("e", at), 4000),
+					output: between(r, 50, 300)})
 			}
 		})
 		return all
 	}},
-	{"light, 4,000 tokens again", 4, func(r *rand.Rand, rate, seconds float64) (all []arrival) {
+	{name: "light, 4,000 tokens again", rate: 4, make: func(r *rand.Rand, rate, seconds float64) (all []arrival) {
 		poisson(r, rate, seconds, func(at float64) {
-			all = append(all, arrival{at, text(fmt.Sprint("l", r.IntN(16)), 4000), between(r, 50, 300)})
+			all = append(all, arrival{at: at, prompt: text(fmt.Sprint("l", r.IntN(16)), 4000),
+				output: between(r, 50, 300)})
 		})
 		return all
 	}},
@@ -99,10 +109,37 @@ func conversations(r *rand.Rand, rate, seconds float64) (all []arrival) {
 		id, prompt := fmt.Sprint("c", at), ""
 		prompt = text(id, between(r, 500, 2000))
 		for turn := range turns {
-			all = append(all, arrival{at, prompt, between(r, 50, 400)})
+			all = append(all, arrival{at: at, prompt: prompt, output: between(r, 50, 400)})
 			prompt += text(fmt.Sprint(id, "t", turn), between(r, 200, 800))
 			at += 5 + r.ExpFloat64()*8
 		}
 	})
 	return all
+}
+
+// adapterName is that of the adapter that is asked for in the i-th place.
+func adapterName(i int) string { return fmt.Sprint("adapter-", i) }
+
+// adapted are requests for LoRA adapters, each of which has a prompt of its own that all of its users share. The n-th
+// one is asked for 1/n as often as the first (Zipf), and one request in ten is for the base model.
+func adapted(count int) func(r *rand.Rand, rate, seconds float64) []arrival {
+	total := 0.0
+	for i := range count {
+		total += 1 / float64(i+1)
+	}
+	return func(r *rand.Rand, rate, seconds float64) (all []arrival) {
+		poisson(r, rate, seconds, func(at float64) {
+			a := arrival{at: at, prompt: text(fmt.Sprint("u", at), between(r, 200, 2000)), output: between(r, 50, 400)}
+			if r.IntN(10) > 0 {
+				i, left := 0, r.Float64()*total
+				for ; i < count-1 && left > 1/float64(i+1); i++ {
+					left -= 1 / float64(i+1)
+				}
+				a.model = adapterName(i)
+				a.prompt = text(a.model, 500) + a.prompt
+			}
+			all = append(all, a)
+		})
+		return all
+	}
 }

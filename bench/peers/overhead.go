@@ -77,6 +77,9 @@ func costsOf(ctx context.Context, o options, b *bench, group []string, out io.Wr
 		for _, rate := range rates {
 			where := setting{Servers: o.servers, PageKB: o.page, KB: size, Events: o.events, New: o.fresh,
 				Rate: rate}
+			if rate == 0 {
+				where.Connections = o.connections
+			}
 			records, err := o.measureAll(ctx, b.stack, all, where)
 			if err != nil {
 				return found, err

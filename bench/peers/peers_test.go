@@ -101,8 +101,9 @@ func TestDocuments(t *testing.T) {
 // some is raw data of Pintle and of llm-d.
 func some() []record {
 	at := func(run, peer string, perSecond, cpu float64) record {
-		return record{Go: run, Peer: peer, Cost: &cost{setting: setting{Servers: 4, KB: 16}, PerSecond: perSecond,
-			P50: 0.5, P99: 1.5, CPU: cpu}}
+		where := setting{Servers: 4, KB: 16, Connections: 8}
+		return record{Go: run, Peer: peer,
+			Cost: &cost{setting: where, PerSecond: perSecond, P50: 0.5, P99: 1.5, CPU: cpu}}
 	}
 	chose := func(peer string, rate, p90, hits float64, failed int) record {
 		return record{Peer: peer, Choice: &choice{occasion: occasion{Workload: "shared", Fleet: "equal", Rate: rate,
@@ -113,7 +114,7 @@ func some() []record {
 		at("b", "llm-d", 50, 12.345), {Peer: "pintle", Idle: &idle{Servers: 4, Cores: 0.05, MB: 150}},
 		at("llm-d alone", "llm-d", 50, 12.345),
 		chose("pintle", 10, 0.1, 0.9, 0), chose("pintle", 20, 0.25, 0.5, 3), chose("llm-d", 20, 0.1, 0.52, 0),
-		{Peer: "pintle", Cost: &cost{setting: setting{Servers: 4, KB: 16, New: true}, CPU: 7.5}}}
+		{Peer: "pintle", Cost: &cost{setting: setting{Servers: 4, KB: 16, Connections: 8, New: true}, CPU: 7.5}}}
 }
 
 func TestReport(t *testing.T) {
@@ -131,10 +132,10 @@ func TestReport(t *testing.T) {
 	if err := report(&out, records, ""); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"### 16 KB, 4 servers, one request after the other",
+	for _, want := range []string{"### 16 KB, 4 servers, 8 connections, each one request after the other",
 		"| Pintle, hold by pause | 150 (100-200) | 0.50 ms | 1.50 ms | 2.000 ms (1.000-3.000) | 1.00 | 1.00 | 0 |",
 		"| llm-d, today's default | 50 | 0.50 ms | 1.50 ms | 12.345 ms | 0.38 (0.25-0.50) | 8.23 (4.12-12.35) | 0 |",
-		"### 16 KB, 4 servers, one request after the other, prompts all new", "7.500 ms",
+		"### 16 KB, 4 servers, 8 connections, each one request after the other, prompts all new", "7.500 ms",
 		"| 0.050 | 150 MB |", "### shared at 20/s, servers: equal",
 		"- llm-d, today's default is ahead: p90 0.100 s beside 0.250 s, found cached 52.0 % beside 50.0 %, " +
 			"failed 0 beside 3.",

@@ -30,8 +30,9 @@ type setting struct {
 	Events int `json:"events"`
 	// New is set where each prompt is one that nobody has seen.
 	New bool `json:"new,omitempty"`
-	// Rate is in requests/s, 0 for a closed loop.
-	Rate float64 `json:"rate"`
+	// Rate is in requests/s, 0 for a closed loop, which has so many Connections.
+	Rate        float64 `json:"rate"`
+	Connections int     `json:"connections,omitempty"`
 }
 
 // cost is what a peer did in one round.

@@ -74,7 +74,7 @@ func tablesOf[M any](records []record, figures []figure[M], of func(*record) (m 
 }
 
 func (s setting) String() string {
-	how := "one request after the other"
+	how := fmt.Sprintf("%d connections, each one request after the other", s.Connections)
 	if s.Rate > 0 {
 		how = fmt.Sprintf("%g requests/s", s.Rate)
 	}

@@ -41,7 +41,7 @@ var sidecarMutants = []mutant{
 	{file: "internal/sidecar/kubernetes/rules.go", name: "of two objectives both hold",
 		before: "&& !seen[object.GetName()] {", after: "{"},
 	{file: "internal/sidecar/scrape/models.go", name: "models without bound",
-		before: "return models[:min(len(models), maxModels)], nil", after: "return models, nil", tests: whole},
+		before: "return models[:min(len(models), maxModels)], min", after: "return models, min", tests: whole},
 	{file: "internal/sidecar/pool/pool.go", name: "targets that left are scraped on", before: "\t\tt.stop()\n",
 		after: "\t\t_ = t\n", tests: whole},
 	{file: "internal/sidecar/pool/pool.go", name: "pushes before all sources were heard",

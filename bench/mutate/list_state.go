@@ -66,4 +66,10 @@ var stateMutants = []mutant{
 		before: "b.room(u) || u.equal == fewest && b.PerEndpoint <= fewest", after: "b.room(u)"},
 	{file: "state/bursts.go", name: "the busiest of equals", before: "n == most && n > 0 && u.load < load",
 		after: "n == most && n > 0 && u.load > load"},
+	{file: "state/adapters.go", name: "base models take places", before: " || slices.Contains(a.bases, model) {",
+		after: " {"},
+	{file: "state/adapters.go", name: "a retry teaches nothing",
+		before: "s.Kind == journal.Completion && s.Tried != 0:", after: "s.Kind == journal.Missed && s.Tried != 0:"},
+	{file: "state/adapters.go", name: "prefill needs no adapter",
+		before: "\t\ta.use(s.prefill, s.Model, s.Time)\n", after: ""},
 }

@@ -191,6 +191,7 @@ func startSidecarWith(t *testing.T, s settings, arguments []string, token string
 type endpoint struct {
 	Name, Engine string
 	Models       []string
+	BaseModels   int
 	Metrics      *load
 	LastError    string
 }

@@ -29,13 +29,13 @@ func newPlacing(t testing.TB, parameters string, pool *scoring.Pool) *placing {
 	return p
 }
 
-// ask has endpoints be asked for models, such as "a:x b:y", one a second, the last one a second ago.
+// ask has endpoints be asked for models, such as "a:x b:y", one every 10 ms, the last one 10 ms ago.
 func (p *placing) ask(asked string) *placing {
 	all := strings.Fields(asked)
 	for i, one := range all {
 		name, model, _ := strings.Cut(one, ":")
 		p.lease++
-		e := journal.Event{Kind: journal.Decision, Time: plantest.Now - int64(len(all)-i)*1e9, Instance: 1,
+		e := journal.Event{Kind: journal.Decision, Time: plantest.Now - int64(len(all)-i)*1e7, Instance: 1,
 			Lease: p.lease, Primary: journal.EndpointID(name), Model: journal.HashName(model)}
 		p.cycle.Pool.State.Apply(&e)
 		e.Kind, e.Ended = journal.Completion, journal.EndedWhole
@@ -123,6 +123,18 @@ func TestLoRAPlacementOfEquals(t *testing.T) {
 	}
 }
 
+// TestLoRAPlacementWhicheverIsCheapest: what an endpoint gives up counts before the order of an adapter's own.
+func TestLoRAPlacementWhicheverIsCheapest(t *testing.T) {
+	for want, asked := range map[string]string{"a": "b:y c:y b:z c:z", "b": "a:y c:y a:z c:z", "c": "a:y b:y a:z b:z"} {
+		for _, model := range []string{"x", "x1", "x2", "x3", "x4", "x5", "x6", "x7"} {
+			pool := plantest.Pool(sampled(0, "base", model), sampled(0, "base", model), sampled(0, "base", model))
+			if got := newPlacing(t, ``, pool).ask(asked).kept(model); got != want {
+				t.Errorf("%s: got %q, want %q, where there is room", model, got, want)
+			}
+		}
+	}
+}
+
 // TestLoRAPlacementByMetrics: what runs is loaded, what waits will be, and neither gives up its place.
 func TestLoRAPlacementByMetrics(t *testing.T) {
 	const x, y, z = 0, 1, 2
@@ -141,6 +153,7 @@ func TestLoRAPlacementByMetrics(t *testing.T) {
 		{"one place is left", [3]lists{{list(y), list(z)}, {list(y), nil}, {list(z), list(y)}}, "", "b"},
 		{"a place is left of one that is not in use", [3]lists{{list(y, z), nil}, {list(y), nil}, {list(z, y), nil}},
 			"b:z b:y", "b"},
+		{"it is loaded beside one that runs", [3]lists{{}, {list(y), nil}, {}}, "b:x b:y", "b"},
 		{"none is left, and it waits", [3]lists{{list(y, z), nil}, {list(y, z), list(x)}, {list(y, z), nil}}, "", "b"},
 		{"none is left", [3]lists{{list(y, z), nil}, {list(y, z), nil}, {list(y, z), nil}}, "", "a b c"},
 	} {
@@ -163,13 +176,18 @@ func TestLoRAPlacementByMetrics(t *testing.T) {
 func TestLoRAPlacementSinceTheSample(t *testing.T) {
 	pool := three()
 	for i := range pool.Endpoints {
-		pool.Endpoints[i].Metrics.SampledAt = plantest.Now - 3500*int64(time.Millisecond)
+		pool.Endpoints[i].Metrics.SampledAt = plantest.Now - 45*int64(time.Millisecond)
 	}
-	if got := newPlacing(t, ``, pool).ask("a:y a:z c:y c:z b:y b:z").kept("x"); got != "a" && got != "c" {
-		t.Errorf("got %q, want a or c, where some place was taken before the sample", got)
+	if got := newPlacing(t, ``, pool).ask("c:y c:z b:y b:z a:y a:z").kept("x"); got != "c" {
+		t.Errorf("got %q, want c, whose adapters were asked for before the sample", got)
 	}
 	if got := newPlacing(t, ``, pool).ask("c:y b:y b:z a:y a:z").kept("x"); got != "c" {
 		t.Errorf("got %q, want c, where there is room", got)
+	}
+	pool.Adapters = []string{"x", "y"}
+	pool.Endpoints[1].Metrics.WaitingLoRA, pool.Endpoints[1].Metrics.RunningLoRA = []uint16{0}, []uint16{1}
+	if got := newPlacing(t, ``, pool).ask("a:y a:z c:y c:z").kept("x"); got != "b" {
+		t.Errorf("got %q, want b, where it waits", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/pintle-dev/pintle/journal"
 )
@@ -54,8 +55,13 @@ func (a *Adapters) apply(s *step) {
 	}
 }
 
-// MemoryBytes is 0: all it holds are some bytes per endpoint.
-func (a *Adapters) MemoryBytes() int { return 0 }
+// MemoryBytes is that of the lists.
+func (a *Adapters) MemoryBytes() (n int) {
+	for _, list := range a.used {
+		n += cap(list) * int(unsafe.Sizeof(AdapterUse{}))
+	}
+	return n
+}
 
 func (a *Adapters) use(index int, model uint64, at int64) {
 	if model == 0 || uint(index) >= uint(len(a.used)) || slices.Contains(a.bases, model) {

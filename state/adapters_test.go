@@ -40,6 +40,9 @@ func TestAdapters(t *testing.T) {
 			t.Errorf("endpoint %d: got %v, want %v", index+1, got, uses)
 		}
 	}
+	if got := s.MemoryBytes(); got < 16*4 || got > 16*3*MaxAdapters {
+		t.Errorf("got %d bytes of memory for four adapters, want 16 each, and at most room for all", got)
+	}
 	if got := s.Adapters.Used(-1); got != nil {
 		t.Errorf("an endpoint without an index: got %v", got)
 	}

@@ -63,7 +63,7 @@ func TestDocumentedDocumentsAreValid(t *testing.T) {
 		"schedulingProfiles: [{name: default, plugins: [{pluginRef: queue-scorer}]}]", "config: ...", "config: {}",
 		"{...}", "{}")
 	for page, want := range map[string]int{
-		"configuration.md": 3, "migrating.md": 1, "replay.md": 1, "responses.md": 1,
+		"configuration.md": 4, "migrating.md": 1, "replay.md": 1, "responses.md": 1,
 	} {
 		shown := 0
 		for _, block := range yamlBlocks(t, page) {

@@ -20,12 +20,12 @@ import (
 // that it was asked for last, by the journal, as many as find room: max_lora of the metrics, or slots. Kept are those
 // that have the adapter and are not too busy. If there are none, the one is kept that is not too busy and has most room
 // left or, where none has any, whose adapter without requests was asked for longest ago; of equal ones the first in an
-// order of the adapter's own, by rendezvous hashing. Where adapters with requests have all places, those are kept that
-// have the adapter, though too busy, else those at which a request for it waits. An adapter counts as one with
-// requests, too, if it was asked for since the metrics were read; if nobody has this one, it is taken for one without.
-// Too busy is an endpoint at which minRequests or more wait or run, and as many as loadFactor times the mean of all
-// candidates or more, the request at hand included. So an adapter that much is asked for has more endpoints, and gives
-// them up when others are asked for more.
+// order of the adapter's own, by rendezvous hashing. Where adapters with requests, running or waiting ones, have all
+// places, those are kept that have the adapter, though too busy, else those at which a request for it waits. An adapter
+// counts as one with requests, too, if it was asked for since the metrics were read; if nobody has this one, it is
+// taken for one without. Too busy is an endpoint at which minRequests or more wait or run, and as many as loadFactor
+// times the mean of all candidates or more, the request at hand included. So an adapter that much is asked for has more
+// endpoints, and gives them up when others are asked for more.
 //
 // The adapter is the model that the request asks for. It is one when a candidate lists it, or a metric of any endpoint
 // names it, and it is neither one of baseModels nor a base model in a candidate's list: what the server says is one,
@@ -44,6 +44,7 @@ type loraPlacementFilter struct {
 	bases    []uint64 // hashes of all base models
 	adapters []uint64 // hashes of Pool.Adapters
 	places   []place  // scratch of Select
+	idle     []int64  // scratch of placeAt
 }
 
 type loraPlacementFilterParameters struct {
@@ -184,24 +185,37 @@ func (f *loraPlacementFilter) placeAt(c *scoring.Cycle, e *scoring.Endpoint, ada
 		running, waiting = m.RunningLoRA, m.WaitingLoRA
 	}
 	p.loaded, p.awaited = f.among(running, adapter), f.among(waiting, adapter)
-	// What runs has its place, and what waits will take one.
-	room -= len(running) + len(waiting)
 	if c.Pool.State == nil {
 		return p
 	}
+	coming := 0 // adapters for which requests wait, and that are not loaded
+	for _, i := range waiting {
+		if !slices.Contains(running, i) {
+			coming++
+		}
+	}
+	f.idle = f.idle[:0]
+	room -= len(running)
 	for _, u := range c.Pool.State.Adapters.Used(e.StateIndex) {
 		if room <= 0 {
-			return p
+			break
 		}
-		if f.among(running, u.Model) || f.among(waiting, u.Model) {
+		if f.among(running, u.Model) {
 			continue
 		}
 		room--
 		p.loaded = p.loaded || u.Model == adapter
-		p.cost, p.recent = u.At, u.At > m.SampledAt
+		if f.among(waiting, u.Model) {
+			coming--
+		} else {
+			f.idle = append(f.idle, u.At)
+		}
 	}
-	if room > 0 {
-		p.cost, p.recent = -int64(room), false
+	// Those that come take what is free first, then the places of those that were asked for longest ago.
+	if free := room - coming; free > 0 {
+		p.cost = -int64(free)
+	} else if last := len(f.idle) - 1 + free; last >= 0 {
+		p.cost, p.recent = f.idle[last], f.idle[last] > m.SampledAt
 	}
 	return p
 }

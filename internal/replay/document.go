@@ -123,7 +123,7 @@ func (d *Document) Heading() []string {
 		lines = append(lines, "faster or slower by a factor: "+strings.Join(speeds, ", "))
 	}
 	if n := len(s.Adapters); n > 0 {
-		lines = append(lines, fmt.Sprintf("%d LoRA adapters, of which a server has %d loaded; it loads one in %v", n,
+		lines = append(lines, fmt.Sprintf("LoRA adapters: %d, of which a server has %d loaded; it loads one in %v", n,
 			s.MaxAdapters, s.AdapterLoad))
 	}
 	if d.Gateways > 1 && d.Lag < 0 {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -42,6 +43,9 @@ func TestHeadingTells(t *testing.T) {
 		{"slower servers of a recording", func(d *Document) {
 			d.Speeds, d.Endpoints = []float64{1, 0.5}, []scoring.Endpoint{{Name: "a"}, {Name: "b"}}
 		}, []string{"faster or slower by a factor: b 0.5"}},
+		{"adapters", func(d *Document) {
+			d.Servers.Adapters, d.Servers.MaxAdapters, d.Servers.AdapterLoad = []string{"a", "b", "c"}, 2, time.Second
+		}, []string{"LoRA adapters: 3, of which a server has 2 loaded; it loads one in 1s"}},
 		{"servers as fast as others", func(d *Document) { d.Speeds = []float64{1} }, nil},
 		{"a recording with gaps", func(d *Document) { d.Trace.Missed, d.Trace.Damaged, d.Trace.Unended = 1, 2, 3 },
 			[]string{"1 events are missing in the recording", "2 places of the recording cannot be read",

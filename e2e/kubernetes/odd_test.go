@@ -30,7 +30,7 @@ func llmdKind(t *testing.T, change func(kind mesh.Object)) (kind mesh.Object) {
 		}
 	})
 	// A kind that was there before may still answer as if it were gone.
-	one := objective(t, llmdGroup, "default", "batch", "llama", "")
+	one := objective(t, llmdGroup, "default", "", "llama", "")
 	await(t, "the kind is served", func() bool { _, err := api.List(one); return err == nil })
 	return kind
 }

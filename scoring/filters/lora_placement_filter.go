@@ -99,6 +99,7 @@ func (f *loraPlacementFilter) OnPool(p *scoring.Pool) {
 type place struct {
 	// loaded and awaited say that it has it, and that a request for it waits there.
 	loaded, awaited bool
+	requests        float64 // that wait or run there
 	busy            bool
 	// cost is when the adapter was last asked for in whose place it would load this one; below 0 there is room, for as
 	// many more, and noPlace is none at all. recent says that this was after the metrics were read, so that it may run.
@@ -113,16 +114,22 @@ func (f *loraPlacementFilter) Select(c *scoring.Cycle, candidates []*scoring.End
 	if !f.isAdapter(c, candidates) {
 		return 0
 	}
-	adapter, most := journal.HashName(c.Request.Model), f.bound(c, candidates)
+	adapter := journal.HashName(c.Request.Model)
 	room := 0
 	for _, e := range candidates {
 		room = max(room, e.Metrics.MaxLoRA)
 	}
 	f.places = f.places[:0]
+	sum := 1.0 // the request at hand
 	for _, e := range candidates {
 		p := f.placeAt(c, e, adapter, cmp.Or(e.Metrics.MaxLoRA, room, f.slots))
-		p.busy = requestsAt(c, e) >= most
+		p.requests = requestsAt(c, e)
+		sum += p.requests
 		f.places = append(f.places, p)
+	}
+	most := max(f.minRequests, f.loadFactor*sum/float64(len(candidates)))
+	for i := range f.places {
+		f.places[i].busy = f.places[i].requests >= most
 	}
 	if n := f.keep(candidates, func(p *place) bool { return p.loaded && !p.busy }); n > 0 {
 		return n
@@ -249,15 +256,6 @@ func (f *loraPlacementFilter) isAdapter(c *scoring.Cycle, candidates []*scoring.
 // basesOf are the base models that an endpoint lists: one at least, if it lists any.
 func basesOf(e *scoring.Endpoint) []string {
 	return e.Models[:min(max(e.BaseModels, 1), len(e.Models))]
-}
-
-// bound is the number of requests with which an endpoint is too busy.
-func (f *loraPlacementFilter) bound(c *scoring.Cycle, candidates []*scoring.Endpoint) float64 {
-	sum := 1.0 // the request at hand
-	for _, e := range candidates {
-		sum += requestsAt(c, e)
-	}
-	return max(f.minRequests, f.loadFactor*sum/float64(len(candidates)))
 }
 
 // requestsAt is how many requests wait or run at e.

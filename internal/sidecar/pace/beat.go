@@ -60,15 +60,17 @@ func (s *Seat) Leave() {
 	s.beat.taken[s.number] = false
 }
 
-// Next returns the last moment that is not later than wait after the one that now belongs to, but that one's successor
-// at least. Now belongs to the last moment whose place is past, or no further ahead than a tenth of a period: moments
-// may lie half of that before their places. So whoever waits for Next does something once in a period at the most, and
-// never waits for longer than wait and what moments are spread by.
+// Next returns a moment that is not later than wait after the one that now belongs to, its successor at least. Where
+// wait is n periods, it is the next n-th one, so that all who wait for as long do so together. Now belongs to the last
+// moment whose place is past, or no further ahead than a tenth of a period: moments may lie half of that before their
+// places. So whoever waits for Next does something once in a period at the most, and never waits for longer than wait
+// and what moments are spread by.
 func (s *Seat) Next(now time.Time, wait time.Duration) time.Time {
 	b := s.beat
 	since := now.Sub(b.start) - s.phase + b.period/10
 	k := int64((since+2*b.period)/b.period) - 2 // rounded down; no now is two periods before a beat's start
-	return s.moment(k + max(int64(wait/b.period), 1))
+	step := max(int64(wait/b.period), 1)
+	return s.moment((k + step) / step * step)
 }
 
 // moment returns the seat's k-th moment, the same whenever it is asked for.

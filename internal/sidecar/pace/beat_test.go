@@ -13,19 +13,22 @@ func TestNext(t *testing.T) {
 		name  string
 		late  time.Duration // of now, after a moment
 		wait  time.Duration
-		beats int64
+		off   int64 // the moment that now belongs to is so many behind that one
+		every int64
 	}{
-		{"at a moment", 0, period, 1},
-		{"soon after it", 20 * time.Millisecond, period, 1},
-		{"as early as it may be", -5 * time.Millisecond, period, 1},
-		{"too early for it", -6 * time.Millisecond, period, 0},
-		{"nearer to the one after", 30 * time.Millisecond, period, 1},
-		{"late, by a slow scrape", 44 * time.Millisecond, period, 1},
-		{"as early as the one after may be", 45 * time.Millisecond, period, 2},
-		{"two periods", 3 * time.Millisecond, 2 * period, 2},
-		{"two periods, nearer to the one after", 40 * time.Millisecond, 2 * period, 2},
-		{"not quite three", 3 * time.Millisecond, 3*period - 1, 2},
-		{"less than one", 3 * time.Millisecond, period / 5, 1},
+		{"at a moment", 0, period, 0, 1},
+		{"soon after it", 20 * time.Millisecond, period, 0, 1},
+		{"as early as it may be", -5 * time.Millisecond, period, 0, 1},
+		{"too early for it", -6 * time.Millisecond, period, -1, 1},
+		{"nearer to the one after", 30 * time.Millisecond, period, 0, 1},
+		{"late, by a slow scrape", 44 * time.Millisecond, period, 0, 1},
+		{"as early as the one after may be", 45 * time.Millisecond, period, 1, 1},
+		{"two periods", 3 * time.Millisecond, 2 * period, 0, 2},
+		{"two periods, nearer to the one after", 40 * time.Millisecond, 2 * period, 0, 2},
+		{"two periods, late for the one after", 48 * time.Millisecond, 2 * period, 1, 2},
+		{"not quite three", 3 * time.Millisecond, 3*period - 1, 0, 2},
+		{"three", 3 * time.Millisecond, 3 * period, 0, 3},
+		{"less than one", 3 * time.Millisecond, period / 5, 0, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			beat := NewBeat(period)
@@ -33,7 +36,11 @@ func TestNext(t *testing.T) {
 				seat := beat.Sit()
 				for k := range int64(100) {
 					now := beat.start.Add(time.Duration(k)*period + seat.phase + test.late)
-					if got, want := seat.Next(now, test.wait), seat.moment(k+test.beats); !got.Equal(want) {
+					next := ((k+test.off)/test.every + 1) * test.every // who waits for as many has the same moments
+					if test.off < 0 {
+						next = k // which is no fraction to be rounded down
+					}
+					if got, want := seat.Next(now, test.wait), seat.moment(next); !got.Equal(want) {
 						t.Fatalf("seat %d, after moment %d: got %v later, want %v", seat.number, k, got.Sub(now),
 							want.Sub(now))
 					}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
@@ -43,6 +44,7 @@ type Pool struct {
 	leftOut  []string          // what is not in the current topology, and why
 	current  *Generation
 	watchers []chan struct{}
+	sampled  []chan time.Time
 	scrapers sync.WaitGroup
 }
 
@@ -76,6 +78,28 @@ func (p *Pool) wake() {
 	for _, c := range p.watchers {
 		select {
 		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// WatchSamples returns a channel that holds when the first sample was taken since it was last received from, of those
+// that are as the ones before them: they are no change, but newer.
+func (p *Pool) WatchSamples() <-chan time.Time {
+	c := make(chan time.Time, 1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sampled = append(p.sampled, c)
+	return c
+}
+
+// Sampled tells those who watch samples of one, or several, that came now. It never waits for them.
+func (p *Pool) Sampled(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.sampled {
+		select {
+		case c <- now:
 		default:
 		}
 	}

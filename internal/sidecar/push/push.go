@@ -22,13 +22,6 @@ import (
 )
 
 const (
-	// heartbeat is how often an Envoy hears from the sidecar at least, unless the interval is longer. The filter judges
-	// by it whether samples are stale: the age of a sample as Envoy sees it is at most an interval between scrapes, a
-	// scrape, the longer of the heartbeat and the interval between pushes, and the time of gathering.
-	heartbeat = config.Heartbeat
-	// gathering is how long a change waits for others: endpoints are scraped at the same moments and do not answer at
-	// one.
-	gathering = 3 * time.Millisecond
 	// firstPushTimeout is how long a push may take, twice as long after each that took too long, up to pushTimeout. One
 	// of an Envoy's workers may stand still, and the others are not to wait for it until their samples are stale.
 	firstPushTimeout = 500 * time.Millisecond
@@ -77,6 +70,7 @@ type Pusher struct {
 	GPUAttribute string
 
 	wake     <-chan struct{}
+	sampled  <-chan time.Time
 	client   *http.Client
 	encoder  encoder
 	position snapshot.Position
@@ -104,85 +98,6 @@ type outcome struct {
 	again bool
 	// filter is the version that the module says it has, empty where it says none.
 	filter string
-}
-
-// Run pushes until ctx ends: soon after a change, though not twice within the interval, and a heartbeat after the last
-// push began.
-func (p *Pusher) Run(ctx context.Context) {
-	p.wake = p.Pool.Watch()
-	p.position.Epoch = uint64(time.Now().UnixNano())
-	transport := p.Ingest.Transport()
-	defer transport.CloseIdleConnections()
-	p.client = &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	p.run(ctx, p.push)
-}
-
-// run is Run with what sends a message.
-func (p *Pusher) run(ctx context.Context, push func(ctx context.Context, now time.Time) outcome) {
-	failures, start := 0, time.Time{}
-	for p.waitForChange(ctx, failures, start.Add(heartbeat)) {
-		start = time.Now()
-		o := push(ctx, start)
-		if ctx.Err() != nil {
-			return
-		}
-		p.record(o, time.Since(start))
-		if o.err == nil {
-			failures = 0
-			pace.Sleep(ctx, time.Until(start.Add(p.Interval)))
-			continue
-		}
-		failures++
-		p.topology = 0
-		pace.Sleep(ctx, pace.Jitter(o.wait(failures)))
-	}
-}
-
-// wait is how long to wait after the latest of so many failures on end.
-func (o *outcome) wait(failures int) time.Duration {
-	switch {
-	case o.again && failures == 1:
-		return 0
-	case o.pause > 0:
-		return o.pause
-	case o.result == connectFailed:
-		return pace.Backoff(firstPushBackoff, failures, connectBackoff)
-	}
-	return pace.Backoff(firstPushBackoff, failures, maxPushBackoff)
-}
-
-// waitForChange waits until there is something to push, or it is due, and says no when ctx has ended.
-func (p *Pusher) waitForChange(ctx context.Context, failures int, due time.Time) bool {
-	if failures > 0 {
-		return ctx.Err() == nil
-	}
-	for ; ; due = time.Now().Add(heartbeat) {
-		timer := time.NewTimer(time.Until(due))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return false
-		case <-p.wake:
-			p.gather(ctx)
-		case <-timer.C:
-		}
-		timer.Stop()
-		if p.Pool.Generation() != nil {
-			return true
-		}
-	}
-}
-
-// gather waits for changes that come right behind one.
-func (p *Pusher) gather(ctx context.Context) {
-	pace.Sleep(ctx, min(gathering, p.Interval))
-	select {
-	case <-p.wake:
-	default:
-	}
 }
 
 // push sends one message and interprets the answer.

@@ -201,59 +201,6 @@ func TestNowAndThen(t *testing.T) {
 	}
 }
 
-// TestGather: what comes right behind a change leaves with it.
-func TestGather(t *testing.T) {
-	wake := make(chan struct{}, 1)
-	p := &Pusher{Interval: 10 * time.Millisecond, wake: wake}
-	wake <- struct{}{}
-	p.gather(context.Background())
-	if len(wake) != 0 {
-		t.Error("another change is waiting, want it to leave with the first")
-	}
-	p.gather(context.Background()) // returns although nothing comes
-}
-
-// TestHeartbeat: an Envoy hears of a pool that does not change a heartbeat after the last push began, however long that
-// took, or an interval after it when that is longer.
-func TestHeartbeat(t *testing.T) {
-	for _, test := range []struct {
-		name                 string
-		interval, took, want time.Duration
-	}{
-		{"short interval", 10 * time.Millisecond, 2 * time.Millisecond, heartbeat},
-		{"slow pushes", 10 * time.Millisecond, 30 * time.Millisecond, heartbeat},
-		{"pushes slower than that", 10 * time.Millisecond, 70 * time.Millisecond, 70 * time.Millisecond},
-		{"long interval", 200 * time.Millisecond, 2 * time.Millisecond, 200 * time.Millisecond},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log := slog.New(slog.DiscardHandler)
-				pl := pool.New(log, engine.Known, nil)
-				pl.Learned(t.Context()) // of no sources, so that there is something to push
-				p := &Pusher{Interval: test.interval, Pool: pl, Log: log, Metrics: metrics.New(pl)}
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				var pushes []time.Time
-				p.run(ctx, func(_ context.Context, now time.Time) outcome {
-					if pushes = append(pushes, now); len(pushes) == 4 {
-						cancel()
-					}
-					time.Sleep(test.took)
-					return outcome{result: "accepted"}
-				})
-				if len(pushes) != 4 {
-					t.Fatalf("got %d pushes, want 4", len(pushes))
-				}
-				for i := 1; i < len(pushes); i++ {
-					if got := pushes[i].Sub(pushes[i-1]); got != test.want {
-						t.Errorf("push %d: got %v after the one before, want %v", i, got, test.want)
-					}
-				}
-			})
-		})
-	}
-}
-
 // TestFirstPush: an Envoy is told nothing before all sources have been read, and all soon after.
 func TestFirstPush(t *testing.T) {
 	for _, after := range []time.Duration{heartbeat / 2, 3*heartbeat + heartbeat/2} {

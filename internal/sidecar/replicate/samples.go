@@ -142,7 +142,7 @@ func (s *Share) take(e *entry, id streamID) error {
 	for _, t := range g.Targets {
 		targets[t.Name] = t
 	}
-	changed := false
+	changed, sampled := false, false
 	for line := range bytes.Lines(e.batch) {
 		var sample sharedSample
 		if json.Unmarshal(line, &sample) != nil || sample.Age < 0 {
@@ -159,10 +159,13 @@ func (s *Share) take(e *entry, id streamID) error {
 		if taken {
 			s.member.metrics.shared.Inc()
 		}
-		changed = changed || differs
+		changed, sampled = changed || differs, sampled || taken
 	}
-	if changed {
+	switch {
+	case changed:
 		s.pool.Changed()
+	case sampled:
+		s.pool.Sampled(now)
 	}
 	return nil
 }

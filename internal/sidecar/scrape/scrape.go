@@ -248,6 +248,8 @@ func (s *scraper) read(page []byte, start time.Time) *scrapeError {
 	}
 	if differs {
 		s.Pool.Changed()
+	} else {
+		s.Pool.Sampled(time.Now())
 	}
 	return nil
 }

@@ -102,6 +102,28 @@ func TestWatchers(t *testing.T) {
 	p.Wait()
 }
 
+// TestWatchSamples: who watches samples that tell nothing new hears when the first of them came, however many there
+// were, and those who watch changes hear nothing.
+func TestWatchSamples(t *testing.T) {
+	p := New(slog.New(slog.DiscardHandler), engine.Known, nil)
+	first, second, changes := p.WatchSamples(), p.WatchSamples(), p.Watch()
+	now := time.Now()
+	p.Sampled(now)
+	p.Sampled(now.Add(time.Second))
+	for _, c := range []<-chan time.Time{first, second} {
+		if got := <-c; !got.Equal(now) || len(c) != 0 {
+			t.Errorf("got %v, and %d more, want %v and none", got, len(c), now)
+		}
+	}
+	if len(changes) != 0 {
+		t.Error("got a change, want none")
+	}
+	p.Changed()
+	if len(first) != 0 {
+		t.Error("got a sample of a change, want none")
+	}
+}
+
 // TestManyLearnAtOnce: what many endpoints tell at one moment, as at the start, becomes one topology, and none of them
 // waits for it but one.
 func TestManyLearnAtOnce(t *testing.T) {

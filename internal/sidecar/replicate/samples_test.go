@@ -106,6 +106,13 @@ func TestSamples(t *testing.T) {
 				!target.Now().Sampled.Equal(view.Sampled) {
 				t.Errorf("an older one: got %v, taken as of %v", err, target.Now().Sampled)
 			}
+			changes, samples := p.Watch(), p.WatchSamples()
+			newer := &entry{gateway: "b", sent: sent.Add(time.Second).UnixNano(), batch: e.batch}
+			err = s.take(newer, streamID{High: uint64(sent.Add(time.Second).UnixMilli())})
+			if err != nil || len(changes) != 0 || len(samples) != 1 {
+				t.Errorf("a newer one: got %v, %d changes, %d that are only newer, want none and 1", err, len(changes),
+					len(samples))
+			}
 		})
 	}
 }

@@ -91,6 +91,29 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+// TestNews: a sample that differs from the one before is a change, any other one only newer.
+func TestNews(t *testing.T) {
+	s := newTestScraper(t, engine.Known, "127.0.0.1:1")
+	s.kind, s.parser = engine.Known[0], engine.NewParser(engine.Known[0])
+	changes, samples := s.Pool.Watch(), s.Pool.WatchSamples()
+	for i, running := range []int{0, 0, 1, 1, 0} {
+		page := fmt.Sprintf("vllm:num_requests_waiting 0\nvllm:num_requests_running %d\n", running)
+		if err := s.read([]byte(page), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		want := []int{1, 0, 1, 0, 1}[i] // the first tells that there is load to be known
+		if len(changes) != want || len(samples) != 1-want {
+			t.Errorf("sample %d: got %d changes and %d that are only newer, want %d and %d", i, len(changes),
+				len(samples), want, 1-want)
+		}
+		if want == 1 {
+			<-changes
+		} else {
+			<-samples
+		}
+	}
+}
+
 // standingOnce is another gateway that has scraped once.
 type standingOnce struct{ stood bool }
 
